@@ -1,0 +1,3 @@
+module gosched/bench
+
+go 1.22

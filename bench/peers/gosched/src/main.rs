@@ -1,0 +1,31 @@
+//! The workloads on gosched. One file per family; each function is one workload of `src/rows.rs`.
+
+#![forbid(unsafe_code)]
+
+mod park;
+mod spawn;
+
+use std::process::ExitCode;
+
+use bench_workload::{Params, Sample};
+
+fn main() -> ExitCode {
+    bench_workload::serve(&[
+        ("spawn_join", spawn::spawn_join),
+        ("spawn_all", spawn::spawn_all),
+        ("chain", spawn::chain),
+        ("fib", spawn::fib),
+        ("yield", park::yields),
+        ("parked", park::parked),
+        ("pingpong_park", park::pingpong),
+    ])
+}
+
+/// Runs `workload` as the main goroutine, on as many Ps as asked for.
+fn run(params: &Params, workload: impl FnOnce() -> Sample + Send) -> Sample {
+    gosched::runtime::Config::new()
+        .maxprocs(params.procs())
+        .install()
+        .expect("the runtime is not in use yet");
+    gosched::run(workload)
+}

@@ -1,0 +1,20 @@
+//! The workloads on OS threads, one for each task. They get smaller sizes: see `src/rows.rs`.
+//! There is no `fib`: it would need thousands of threads at once, each waiting for others.
+
+#![forbid(unsafe_code)]
+
+mod park;
+mod spawn;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bench_workload::serve(&[
+        ("spawn_join", spawn::spawn_join),
+        ("spawn_all", spawn::spawn_all),
+        ("chain", spawn::chain),
+        ("yield", park::yields),
+        ("parked", park::parked),
+        ("pingpong_park", park::pingpong),
+    ])
+}

@@ -1,0 +1,34 @@
+//! The workloads on tokio's multi-threaded runtime. The main task runs on a worker like the others,
+//! not in `block_on`, whose thread is none.
+
+#![forbid(unsafe_code)]
+
+mod park;
+mod spawn;
+
+use std::process::ExitCode;
+
+use bench_workload::{Params, Sample};
+
+fn main() -> ExitCode {
+    bench_workload::serve(&[
+        ("spawn_join", spawn::spawn_join),
+        ("spawn_all", spawn::spawn_all),
+        ("chain", spawn::chain),
+        ("fib", spawn::fib),
+        ("yield", park::yields),
+        ("parked", park::parked),
+        ("pingpong_park", park::pingpong),
+    ])
+}
+
+/// Runs `workload` as a task, on as many worker threads as asked for.
+fn run(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(params.procs())
+        .build()
+        .expect("the runtime can be started");
+    let sample = runtime.block_on(async { tokio::spawn(workload).await.expect("no task panics") });
+    runtime.shutdown_background();
+    sample
+}

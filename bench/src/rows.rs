@@ -1,0 +1,175 @@
+//! The table: what is run, at which size, and what has to be reached.
+//!
+//! A workload is a function of the same name in every program under `peers/` and in `go/`. One that
+//! lacks it shows a dash. Each figure a workload prints (`ns=…`, `bytes=…`) can be a row.
+
+use crate::aim::Aim::{self, AtMost};
+use crate::peer::Peer::{self, Go, May, Threads, Tokio};
+
+/// A size's name and number, given to the programs as `name=number`.
+pub type Size = (&'static str, u64);
+
+/// Something that every runtime does in its own best way.
+#[derive(Debug)]
+pub struct Workload {
+    /// The functions' name.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// Its sizes.
+    pub sizes: &'static [Size],
+    /// What is smaller under `--quick`.
+    pub quick: &'static [Size],
+    /// What cannot be as large on some runtimes. Their figures are shown in brackets.
+    pub limits: &'static [(Peer, &'static [Size])],
+    /// Which figures are shown.
+    pub rows: &'static [Row],
+}
+
+/// A line of the table.
+#[derive(Debug)]
+pub struct Row {
+    /// What the figure is, with its unit unless that is nanoseconds per operation.
+    pub title: &'static str,
+    /// What the workload calls it.
+    pub metric: &'static str,
+    /// What gosched's has to reach.
+    pub aim: Aim,
+}
+
+/// All of them, in the table's order.
+pub const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "spawn_join",
+        about: "spawn in batches, join each batch before the next",
+        sizes: &[("n", 1_000_000), ("batch", 1_000)],
+        quick: &[("n", 50_000)],
+        limits: &[(Threads, &[("n", 20_000)])],
+        rows: &[Row { title: "spawn in batches, join", metric: "ns", aim: AtMost(0.3, Go) }],
+    },
+    Workload {
+        name: "spawn_all",
+        about: "spawn all at once, then wait for them",
+        sizes: &[("n", 1_000_000)],
+        quick: &[("n", 50_000)],
+        limits: &[(May, &[("n", 20_000)]), (Threads, &[("n", 20_000)])],
+        rows: &[Row { title: "spawn all, then wait", metric: "ns", aim: AtMost(0.3, Go) }],
+    },
+    Workload {
+        name: "chain",
+        about: "each spawns the next and exits",
+        sizes: &[("n", 1_000_000)],
+        quick: &[("n", 50_000)],
+        limits: &[(May, &[("n", 20_000)]), (Threads, &[("n", 20_000)])],
+        rows: &[Row { title: "each spawns the next", metric: "ns", aim: AtMost(0.3, Go) }],
+    },
+    Workload {
+        name: "yield",
+        about: "200 tasks that do nothing but yield",
+        sizes: &[("tasks", 200), ("each", 20_000)],
+        quick: &[("each", 1_000)],
+        limits: &[(Threads, &[("each", 2_000)])],
+        rows: &[Row { title: "yield, 200 at once", metric: "ns", aim: AtMost(0.2, Go) }],
+    },
+    Workload {
+        name: "pingpong_park",
+        about: "two that park and unpark each other, per round trip; Go: by unbuffered channels",
+        sizes: &[("n", 500_000)],
+        quick: &[("n", 50_000)],
+        limits: &[(Threads, &[("n", 50_000)])],
+        rows: &[Row { title: "ping-pong by park, unpark", metric: "ns", aim: AtMost(0.4, Go) }],
+    },
+    Workload {
+        name: "fib",
+        about: "parallel fib without channels: one spawn and one join per call, per spawn",
+        sizes: &[("depth", 32)],
+        quick: &[("depth", 24)],
+        limits: &[(May, &[("depth", 19)])],
+        rows: &[Row { title: "parallel fib, per spawn", metric: "ns", aim: AtMost(0.6, Tokio) }],
+    },
+    Workload {
+        name: "parked",
+        about: "create many that all park: memory of each with its page tables, time for each",
+        sizes: &[("n", 1_000_000)],
+        quick: &[("n", 50_000)],
+        limits: &[(May, &[("n", 20_000)]), (Threads, &[("n", 5_000)])],
+        rows: &[
+            Row { title: "parked, memory each, bytes", metric: "bytes", aim: AtMost(1.8, Go) },
+            Row { title: "parked, create each", metric: "ns", aim: AtMost(1.2, Go) },
+        ],
+    },
+];
+
+/// Whether a workload is run at its full size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// As the table says.
+    Full,
+    /// Under `--quick`.
+    Quick,
+}
+
+impl Workload {
+    /// The sizes for one runtime.
+    pub fn sizes_for(&self, peer: Peer, scale: Scale) -> Vec<Size> {
+        let limit = self.limits.iter().filter(|(limited, _)| *limited == peer).flat_map(|(_, sizes)| *sizes);
+        self.scaled(scale)
+            .map(|(name, size)| {
+                let limits = limit.clone().filter(|(limited, _)| *limited == name).map(|(_, limit)| *limit);
+                (name, limits.fold(size, u64::min))
+            })
+            .collect()
+    }
+
+    /// Whether one runtime gets less to do than the others.
+    pub fn is_limited(&self, peer: Peer, scale: Scale) -> bool {
+        self.sizes_for(peer, scale) != self.scaled(scale).collect::<Vec<_>>()
+    }
+
+    /// Whether the name or a title contains `pattern`, whatever the case.
+    pub fn matches(&self, pattern: &str) -> bool {
+        let titles = self.rows.iter().map(|row| row.title);
+        let pattern = pattern.to_lowercase();
+        titles.chain([self.name]).any(|text| text.to_lowercase().contains(&pattern))
+    }
+
+    fn scaled(&self, scale: Scale) -> impl Iterator<Item = Size> {
+        self.sizes.iter().map(move |&(name, size)| match scale {
+            Scale::Full => (name, size),
+            Scale::Quick => *self.quick.iter().find(|(quick, _)| *quick == name).unwrap_or(&(name, size)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(name: &str) -> &'static Workload {
+        WORKLOADS.iter().find(|workload| workload.name == name).unwrap()
+    }
+
+    #[test]
+    fn limits_and_quick_only_ever_shrink() {
+        let spawn_join = workload("spawn_join");
+        assert_eq!(spawn_join.sizes_for(Go, Scale::Full), [("n", 1_000_000), ("batch", 1_000)]);
+        assert_eq!(spawn_join.sizes_for(Go, Scale::Quick), [("n", 50_000), ("batch", 1_000)]);
+        assert_eq!(spawn_join.sizes_for(Threads, Scale::Quick), [("n", 20_000), ("batch", 1_000)]);
+        assert!(spawn_join.is_limited(Threads, Scale::Quick) && !spawn_join.is_limited(May, Scale::Full));
+    }
+
+    #[test]
+    fn quick_and_limits_name_sizes_that_exist() {
+        for workload in WORKLOADS {
+            let known = |(name, _): &Size| workload.sizes.iter().any(|(size, _)| size == name);
+            assert!(workload.quick.iter().all(known), "{}", workload.name);
+            assert!(workload.limits.iter().all(|(_, sizes)| sizes.iter().all(known)), "{}", workload.name);
+        }
+    }
+
+    #[test]
+    fn patterns_find_names_and_titles() {
+        let found = |pattern| WORKLOADS.iter().filter(|workload| workload.matches(pattern)).count();
+        assert_eq!((found("CHAIN"), found("create each"), found("no such")), (1, 1, 0));
+    }
+}

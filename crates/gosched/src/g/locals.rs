@@ -1,0 +1,103 @@
+//! Goroutine-local values: a small table per goroutine, made at first use (`goroutine_local!`).
+//!
+//! Invariants: a value's address is stable from its making to its destructor (each lies in a box of its own); a key
+//! whose destructor has begun stays in the table without a value, so it is not made again. The table belongs to its
+//! goroutine, or thread, alone: nobody else ever sees it.
+
+use core::ptr::NonNull;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::G;
+use crate::fatal::fatal;
+
+/// The values of one goroutine or foreign thread.
+#[derive(Default)]
+pub(crate) struct Locals {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    key: usize,
+    /// `None` once the destructor has begun.
+    value: Option<Value>,
+}
+
+pub(crate) struct Value {
+    pointer: NonNull<u8>,
+    drop: unsafe fn(NonNull<u8>),
+}
+
+/// What is known of a key.
+pub(crate) enum Found {
+    /// Its value.
+    Value(NonNull<u8>),
+    /// Not made yet.
+    Absent,
+    /// Its destructor has begun.
+    Destroyed,
+}
+
+impl Locals {
+    pub(crate) fn find(&self, key: usize) -> Found {
+        match self.entries.iter().find(|entry| entry.key == key) {
+            None => Found::Absent,
+            Some(Entry { value: Some(value), .. }) => Found::Value(value.pointer),
+            Some(Entry { value: None, .. }) => Found::Destroyed,
+        }
+    }
+
+    /// Keeps a value that was made just now.
+    pub(crate) fn insert<T>(&mut self, key: usize, value: T) {
+        let pointer = NonNull::from(Box::leak(Box::new(value))).cast();
+        self.entries.push(Entry { key, value: Some(Value { pointer, drop: drop_box::<T> }) });
+    }
+
+    /// The table of a goroutine, made if need be.
+    ///
+    /// # Safety
+    /// The caller runs as `g`. The reference must not live across anything that may come here again.
+    pub(crate) unsafe fn of<'a>(g: &G) -> &'a mut Locals {
+        let table = g.locals.get().unwrap_or_else(|| {
+            let table = NonNull::from(Box::leak(Box::<Locals>::default()));
+            g.locals.set(Some(table));
+            table
+        });
+        // SAFETY: only the goroutine itself comes here, and by contract one at a time.
+        unsafe { &mut *table.as_ptr() }
+    }
+
+    /// Runs the destructors of the calling goroutine's values, which may make new ones, until none is left.
+    pub(crate) fn destroy(g: &G) {
+        let Some(table) = g.locals.get() else { return };
+        // SAFETY: the table is the calling goroutine's; no reference to it lives while a destructor runs.
+        while let Some(value) = unsafe { (*table.as_ptr()).take_last() } {
+            value.destroy();
+        }
+        g.locals.set(None);
+        // SAFETY: made by `of`, emptied, and no longer reachable.
+        drop(unsafe { Box::from_raw(table.as_ptr()) });
+    }
+
+    /// Takes out the value that was made last.
+    pub(crate) fn take_last(&mut self) -> Option<Value> {
+        self.entries.iter_mut().rev().find_map(|entry| entry.value.take())
+    }
+}
+
+impl Value {
+    /// Runs the destructor. One that panics ends the process, as std's thread-locals do.
+    pub(crate) fn destroy(self) {
+        // SAFETY: the value was made by `insert`, with the matching function, and has left the table for this.
+        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { (self.drop)(self.pointer) }));
+        if dropped.is_err() {
+            fatal!("a goroutine-local panicked when it was dropped");
+        }
+    }
+}
+
+/// # Safety
+/// `pointer` came from `insert::<T>` and is not used again.
+unsafe fn drop_box<T>(pointer: NonNull<u8>) {
+    // SAFETY: by contract.
+    drop(unsafe { Box::from_raw(pointer.cast::<T>().as_ptr()) });
+}

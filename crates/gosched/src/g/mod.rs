@@ -1,0 +1,255 @@
+//! G: a goroutine's header (S1). 256 bytes, type-stable, never unmapped, recognised by its id.
+//!
+//! Who may touch what:
+//! - `status` is the key. While a G is *running* (or parking), everything below belongs to the M it runs on; while
+//!   *runnable* in a queue, to the queue; in the hands of whoever made a transition, to them. Fields that others
+//!   read meanwhile are atomics.
+//! - `token` and `join` are spoken to by anybody at any time; their protocols are in `gosched-queue`.
+//! - `buf` is written by the switch alone; `stack` by whoever executes, ends or creates the G.
+//! - Name, creator and place are written before the first transition to *runnable* and stay until *dead*, so a
+//!   holder of the scan bit may read them.
+//! - A header goes back to the cache by the decision of `join` (see `JoinWord`): exactly one side frees it.
+
+pub(crate) mod arena;
+pub(crate) mod locals;
+pub(crate) mod task;
+
+use core::cell::{Cell, UnsafeCell};
+use core::panic::Location;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use gosched_queue::{JoinWord, Linked, Status, StatusWord, TokenWord};
+use gosched_switch::{Gobuf, Stack, StackClass};
+
+use crate::fatal::fatal;
+use crate::m::M;
+use crate::sched::Group;
+use crate::waiter::{BoxedWaiter, WaitReason};
+use locals::Locals;
+use task::{Payload, TaskVtable};
+
+/// The id of the main goroutine.
+pub(crate) const MAIN_ID: u64 = 1;
+
+#[repr(C, align(64))]
+pub(crate) struct G {
+    // First cache line: what a switch and a queue need.
+    pub(crate) buf: UnsafeCell<Gobuf>,
+    pub(crate) status: StatusWord,
+    reason: AtomicU8,
+    class: Cell<Option<StackClass>>,
+    link: AtomicPtr<G>,
+    id: AtomicU64,
+    m: AtomicPtr<M>,
+    // Second: what starting, ending and joining need.
+    pub(crate) stack: UnsafeCell<Option<Stack>>,
+    pub(crate) join: JoinWord<G, BoxedWaiter>,
+    pub(crate) token: TokenWord,
+    pub(crate) vtable: Cell<Option<&'static TaskVtable>>,
+    pub(crate) locals: Cell<Option<NonNull<Locals>>>,
+    locked_m: AtomicPtr<M>,
+    locks: AtomicU32,
+    // Third and fourth: what is rarely looked at, and the closure or the result.
+    creator: AtomicU64,
+    created_at: Cell<Option<&'static Location<'static>>>,
+    name: UnsafeCell<Option<Arc<str>>>,
+    group: Cell<Option<NonNull<Group>>>,
+    pub(crate) payload: UnsafeCell<Payload>,
+}
+
+const _: () = assert!(size_of::<G>() == 256, "a queued goroutine is one header of 256 bytes");
+
+// SAFETY: the fields without atomics are passed from owner to owner along the status word, whose transitions are
+// AcqRel (see the head of this file).
+unsafe impl Sync for G {}
+// SAFETY: a G is owned by nobody's thread.
+unsafe impl Send for G {}
+
+// SAFETY: `link` is used for nothing but lists.
+unsafe impl Linked for G {
+    fn link(&self) -> &AtomicPtr<G> {
+        &self.link
+    }
+}
+
+/// What a new goroutine is called, where it comes from and how large its stack may grow.
+pub(crate) struct Birth {
+    pub(crate) id: u64,
+    pub(crate) creator: u64,
+    pub(crate) place: &'static Location<'static>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) class: StackClass,
+    pub(crate) group: Option<NonNull<Group>>,
+}
+
+impl G {
+    /// A header that was never used.
+    pub(crate) const fn idle() -> G {
+        G {
+            buf: UnsafeCell::new(Gobuf::empty()),
+            status: StatusWord::new(Status::Idle),
+            reason: AtomicU8::new(0),
+            class: Cell::new(None),
+            link: AtomicPtr::new(core::ptr::null_mut()),
+            id: AtomicU64::new(0),
+            m: AtomicPtr::new(core::ptr::null_mut()),
+            stack: UnsafeCell::new(None),
+            join: JoinWord::new(),
+            token: TokenWord::new(0),
+            vtable: Cell::new(None),
+            locals: Cell::new(None),
+            locked_m: AtomicPtr::new(core::ptr::null_mut()),
+            locks: AtomicU32::new(0),
+            creator: AtomicU64::new(0),
+            created_at: Cell::new(None),
+            name: UnsafeCell::new(None),
+            group: Cell::new(None),
+            payload: UnsafeCell::new(Payload::empty()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn reason(&self) -> WaitReason {
+        WaitReason::from_u8(self.reason.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub(crate) fn set_reason(&self, reason: WaitReason) {
+        self.reason.store(reason as u8, Ordering::Relaxed);
+    }
+
+    /// The M it runs on; null when it runs on none.
+    pub(crate) fn m(&self) -> *mut M {
+        self.m.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set_m(&self, m: *const M) {
+        self.m.store(m.cast_mut(), Ordering::Relaxed);
+    }
+
+    /// The class of the stack it has or will get.
+    #[inline]
+    pub(crate) fn class(&self) -> StackClass {
+        self.class.get().unwrap_or_else(|| fatal!("goroutine {} has no stack class", self.id()))
+    }
+
+    /// The M this goroutine is bound to: while it panics or has locked its thread (D5).
+    #[inline]
+    pub(crate) fn locked_m(&self) -> Option<&'static M> {
+        // ORDERING: Relaxed: written by the goroutine itself before it gave itself away by a status transition.
+        // SAFETY: Ms are never freed.
+        unsafe { self.locked_m.load(Ordering::Relaxed).as_ref() }
+    }
+
+    pub(crate) fn set_locked_m(&self, m: Option<&'static M>) {
+        let ptr = m.map_or(core::ptr::null_mut(), |m| core::ptr::from_ref(m).cast_mut());
+        self.locked_m.store(ptr, Ordering::Relaxed);
+    }
+
+    /// How often the goroutine has locked its thread (S51).
+    pub(crate) fn locks(&self) -> u32 {
+        self.locks.load(Ordering::Relaxed)
+    }
+
+    /// A status change that can only fail by a bug, which then ends the process with the G's state shown (S1).
+    #[inline]
+    pub(crate) fn transition(&self, from: Status, to: Status) {
+        if let Err(found) = self.status.transition(from, to) {
+            self.bad_status("transition", found);
+        }
+    }
+
+    /// Ends the process: `place` found the G in a status it can't be in.
+    #[cold]
+    pub(crate) fn bad_status(&self, place: &str, found: Status) -> ! {
+        fatal!(
+            "bad g status in {place}: goroutine {} is {} (wait reason {:?}, m {:p})",
+            self.id(),
+            found.name(),
+            self.reason().text(),
+            self.m(),
+        )
+    }
+
+    /// Writes everything a new life needs except closure and first status.
+    ///
+    /// # Safety
+    /// The header is the caller's alone: fresh, or taken from a cache of dead ones.
+    #[inline]
+    pub(crate) unsafe fn begin(&self, birth: Birth) {
+        self.id.store(birth.id, Ordering::Relaxed);
+        self.class.set(Some(birth.class));
+        self.token.reset(birth.id);
+        self.join.reset();
+        self.creator.store(birth.creator, Ordering::Relaxed);
+        self.created_at.set(Some(birth.place));
+        self.group.set(birth.group);
+        // SAFETY: the header is ours; a dead one holds no name, so nothing is dropped here.
+        unsafe { *self.name.get() = birth.name };
+    }
+
+    /// The group it belongs to.
+    ///
+    /// # Safety
+    /// The caller is the goroutine, which its group outlives, or its join handle, which the group outlives too. The
+    /// reference is not used after `Group::ended` was called for the goroutine.
+    pub(crate) unsafe fn group<'a>(&self) -> Option<&'a Group> {
+        // SAFETY: by contract.
+        self.group.get().map(|group| unsafe { group.as_ref() })
+    }
+
+    /// Takes the name away at the end of a life.
+    ///
+    /// # Safety
+    /// The caller owns the header, and the status is *dead*.
+    #[inline]
+    pub(crate) unsafe fn take_name(&self) -> Option<Arc<str>> {
+        // SAFETY: by contract nobody else looks.
+        unsafe { (*self.name.get()).take() }
+    }
+
+    /// The name.
+    ///
+    /// # Safety
+    /// The G is alive and stays so: the caller runs on it, holds its scan bit or its join handle.
+    pub(crate) unsafe fn name(&self) -> Option<&Arc<str>> {
+        // SAFETY: written only before the G's first transition and after its last, by contract not now.
+        unsafe { (*self.name.get()).as_ref() }
+    }
+
+    /// Who created it and where.
+    ///
+    /// # Safety
+    /// As for [`G::name`].
+    pub(crate) unsafe fn origin(&self) -> (u64, Option<&'static Location<'static>>) {
+        (self.creator.load(Ordering::Relaxed), self.created_at.get())
+    }
+
+    /// A look at a living goroutine, held still for a moment; `None` if there is none.
+    pub(crate) fn inspect(&self) -> Option<View> {
+        let scan = self.status.scan()?;
+        // SAFETY: the scan bit keeps it alive.
+        let (name, (creator, place)) = unsafe { (self.name().cloned(), self.origin()) };
+        let state = match scan.status() {
+            Status::Waiting | Status::Parking => self.reason().text(),
+            status => status.name(),
+        };
+        Some(View { id: self.id(), name, state, creator, place })
+    }
+}
+
+/// What a dump says of a goroutine.
+pub(crate) struct View {
+    pub(crate) id: u64,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) state: &'static str,
+    pub(crate) creator: u64,
+    pub(crate) place: Option<&'static Location<'static>>,
+}

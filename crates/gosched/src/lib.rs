@@ -1,0 +1,117 @@
+//! Go's G-M-P scheduler as a Rust library: goroutines in plain blocking code, no `async`, no coloured functions.
+//!
+//! ```
+//! use gosched::go;
+//!
+//! gosched::run(|| {
+//!     let squares: Vec<_> = (1..=3).map(|n| go(move || n * n)).collect();
+//!     let sum: i32 = squares.into_iter().map(|handle| handle.join().unwrap()).sum();
+//!     println!("1 + 4 + 9 = {sum}");
+//! });
+//! ```
+//!
+//! prints `1 + 4 + 9 = 14`. A goroutine costs a 256-byte header while it is queued and one page of stack once it runs;
+//! a million at once are fine. [`go`] starts one from anywhere, also from threads that are not ours; the runtime
+//! starts by itself at first use, and [`run`] gives a program its main goroutine.
+//!
+//! # Finding your way
+//!
+//! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
+//! - [`runtime`]: how many, which one am I, settings
+//! - [`goroutine_local!`]: values of which each goroutine has its own
+//! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine
+//!
+//! # Moving calls
+//!
+//! A goroutine goes on on another OS thread only inside a *moving call*: one that waits, [`yield_now`](thread::yield_now)
+//! and [`checkpoint`](runtime::checkpoint). Each function says whether it is one. So a value that is tied to its
+//! thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local) must not live across a moving call; everything
+//! else needs no thought. While a goroutine unwinds it stays on its thread.
+//!
+//! # Environment
+//!
+//! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
+//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order) and
+//! `seed=n` (random choices begin there).
+
+#![warn(missing_docs)]
+#![deny(unsafe_code)]
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+compile_error!(
+    "gosched runs on Linux on x86_64; another architecture needs one file in gosched-switch's src/arch"
+);
+
+mod dump;
+#[allow(unsafe_code)]
+mod fatal;
+#[allow(unsafe_code)]
+mod g;
+#[allow(unsafe_code)]
+mod m;
+#[allow(unsafe_code)]
+mod overflow;
+#[allow(unsafe_code)]
+mod p;
+#[allow(unsafe_code)]
+mod panics;
+pub mod runtime;
+#[allow(unsafe_code)]
+mod sched;
+#[allow(unsafe_code)]
+mod sys;
+pub mod thread;
+#[allow(unsafe_code)]
+mod waiter;
+
+#[doc(hidden)]
+pub mod __private;
+#[cfg(test)]
+#[allow(unsafe_code)]
+mod tests;
+
+use core::panic::Location;
+
+pub use gosched_macros::{main, test};
+pub use thread::{JoinHandle, scope, yield_now};
+
+/// Starts a goroutine that runs `f`.
+///
+/// Never moves the caller. Dropping the handle detaches the goroutine. Works from any thread.
+///
+/// ```
+/// let handle = gosched::go(|| 6 * 7);
+/// assert_eq!(handle.join().unwrap(), 42);
+/// ```
+#[track_caller]
+pub fn go<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    thread::go_tracked(f, Location::caller())
+}
+
+/// Runs `main` as a goroutine, the main one (id 1) if it is the first, and returns its value when it has ended. Other
+/// goroutines live on.
+///
+/// The closure may borrow: the caller waits. Its stack may grow to 8 MiB. May be nested and called from several
+/// threads at once; each closure is then a goroutine of its own. A moving call when called from a goroutine.
+///
+/// # Panics
+///
+/// With the closure's panic.
+///
+/// ```
+/// let text = String::from("borrowed");
+/// let length = gosched::run(|| text.len());
+/// assert_eq!(length, 8);
+/// ```
+#[track_caller]
+pub fn run<F, T>(main: F) -> T
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    thread::run_tracked(main, Location::caller())
+}

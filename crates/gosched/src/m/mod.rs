@@ -1,0 +1,224 @@
+//! M: a worker thread (S2). Its own thread's stack is its g0, on which the scheduler loop runs.
+//!
+//! Who may touch what: fields marked *own* belong to the M's thread. `next_p` and the spinning flag are written by
+//! whoever takes the M off the idle list, before it wakes the note, and read by the M after. `p` is written by
+//! the M; it is read by others as a hint, and taken from it only through the protocol of `owner`
+//! (`gosched-queue`). Ms are never freed: an idle one sleeps on its note until it is wanted again.
+
+pub(crate) mod current;
+pub(crate) mod template;
+
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+
+use gosched_queue::{Intr, Linked, Note, Owner, Spinning};
+use gosched_switch::{Gobuf, Stack};
+
+use crate::g::G;
+use crate::p::P;
+
+/// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
+/// registers saved by then (D3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Post {
+    Nothing,
+    /// Parking becomes waiting, or runnable if it was readied meanwhile.
+    Park(NonNull<G>),
+    /// Running becomes runnable, at the global queue's tail.
+    Requeue(NonNull<G>),
+    /// The stack of one that ended goes to the cache.
+    FreeStack,
+}
+
+#[repr(C)]
+pub(crate) struct M {
+    /// `in_rt` and `intr` (D1): the only words that others look at often.
+    pub(crate) owner: Owner,
+    p: AtomicPtr<P>,
+    cur_g: AtomicPtr<G>,
+    /// Own: the scheduler loop's registers while a goroutine runs.
+    pub(crate) g0: UnsafeCell<Gobuf>,
+    /// Own.
+    pub(crate) post: Cell<Post>,
+    /// Own: the stack under `Post::FreeStack`.
+    pub(crate) dead_stack: UnsafeCell<Option<Stack>>,
+    /// Own: picked by a goroutine that left, to be executed from g0.
+    pub(crate) picked: Cell<Option<(NonNull<G>, crate::p::Slice)>>,
+    /// Own: the goroutine bound to this thread (D5).
+    pub(crate) locked_g: Cell<Option<&'static G>>,
+    /// Own: goroutines in a row that this M could not get a stack for.
+    pub(crate) stackless_rounds: Cell<usize>,
+    /// Own: a request to yield that a call met which does not move (S39).
+    asked_to_yield: Cell<bool>,
+    /// Own: state of the random generator.
+    random: Cell<u64>,
+    spinning: AtomicBool,
+    next_p: AtomicPtr<P>,
+    pub(crate) note: Note,
+    idle_link: AtomicPtr<M>,
+    /// The M that was created before this one.
+    pub(crate) all_link: AtomicPtr<M>,
+    pub(crate) id: u64,
+    tid: AtomicI32,
+    /// g0's stack pointer when the loop was last entered: always the same one (S10).
+    #[cfg(test)]
+    pub(crate) loop_sp: Cell<usize>,
+}
+
+// SAFETY: the cells marked *own* are touched by the M's thread alone (see above).
+unsafe impl Sync for M {}
+// SAFETY: an M is created on one thread and used by another from then on.
+unsafe impl Send for M {}
+
+// SAFETY: `idle_link` serves the idle list and, before the thread exists, the list of those to be started.
+unsafe impl Linked for M {
+    fn link(&self) -> &AtomicPtr<M> {
+        &self.idle_link
+    }
+}
+
+impl M {
+    /// An M without a thread yet, about to get `p`.
+    pub(crate) fn new(id: u64, p: &'static P, spinning: Option<Spinning>) -> &'static M {
+        let m: &'static M = Box::leak(Box::new(M {
+            owner: Owner::new(),
+            p: AtomicPtr::new(core::ptr::null_mut()),
+            cur_g: AtomicPtr::new(core::ptr::null_mut()),
+            g0: UnsafeCell::new(Gobuf::empty()),
+            post: Cell::new(Post::Nothing),
+            dead_stack: UnsafeCell::new(None),
+            picked: Cell::new(None),
+            locked_g: Cell::new(None),
+            stackless_rounds: Cell::new(0),
+            asked_to_yield: Cell::new(false),
+            random: Cell::new(crate::runtime::debug::seed() ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+            spinning: AtomicBool::new(false),
+            next_p: AtomicPtr::new(core::ptr::null_mut()),
+            note: Note::new(),
+            idle_link: AtomicPtr::new(core::ptr::null_mut()),
+            all_link: AtomicPtr::new(core::ptr::null_mut()),
+            id,
+            tid: AtomicI32::new(0),
+            #[cfg(test)]
+            loop_sp: Cell::new(0),
+        }));
+        m.give(p, spinning);
+        m
+    }
+
+    /// The kernel's id of its thread; 0 until it runs.
+    pub(crate) fn tid(&self) -> i32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+
+    /// Said by its thread.
+    pub(crate) fn set_tid(&self, tid: i32) {
+        self.tid.store(tid, Ordering::Relaxed);
+    }
+
+    /// The P this M holds, or held before it was taken.
+    #[inline]
+    pub(crate) fn p(&self) -> Option<&'static P> {
+        // SAFETY: Ps are never freed.
+        unsafe { self.p.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// Makes `p` this M's. On its own thread, inside the runtime.
+    pub(crate) fn acquire_p(&'static self, p: &'static P) {
+        p.start(self);
+        self.p.store(core::ptr::from_ref(p).cast_mut(), Ordering::Relaxed);
+        if self.owner.intr() == Intr::Taken {
+            self.owner.regain();
+        }
+    }
+
+    /// Lets go of the P and returns it. On its own thread, inside the runtime.
+    pub(crate) fn release_p(&self) -> Option<&'static P> {
+        let p = self.p();
+        self.p.store(core::ptr::null_mut(), Ordering::Relaxed);
+        if let Some(p) = p {
+            p.stop();
+        }
+        p
+    }
+
+    /// Forgets a P that was taken by someone else: it is no longer ours to stop.
+    pub(crate) fn forget_p(&self) {
+        self.p.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn asked_to_yield(&self) -> bool {
+        self.asked_to_yield.get()
+    }
+
+    pub(crate) fn set_asked_to_yield(&self, asked: bool) {
+        self.asked_to_yield.set(asked);
+    }
+
+    /// Forgets requests to yield: they were meant for the goroutine that ran before.
+    #[inline]
+    pub(crate) fn clear_preempt(&self) {
+        self.owner.clear_preempt();
+        self.asked_to_yield.set(false);
+    }
+
+    #[inline]
+    pub(crate) fn cur_g(&self) -> Option<&'static G> {
+        // SAFETY: headers are never unmapped.
+        unsafe { self.cur_g.load(Ordering::Relaxed).as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn set_cur_g(&self, g: Option<&G>) {
+        let ptr = g.map_or(core::ptr::null_mut(), |g| core::ptr::from_ref(g).cast_mut());
+        self.cur_g.store(ptr, Ordering::Relaxed);
+    }
+
+    /// Says which P (and whether as the spinner) this M is to go on with, before it is started or woken.
+    pub(crate) fn give(&self, p: &'static P, spinning: Option<Spinning>) {
+        if let Some(token) = spinning {
+            self.set_spinning(token);
+        }
+        self.next_p.store(core::ptr::from_ref(p).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// The P given by `give`.
+    pub(crate) fn take_next_p(&self) -> Option<&'static P> {
+        let p = self.next_p.load(Ordering::Relaxed);
+        self.next_p.store(core::ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: Ps are never freed.
+        unsafe { p.as_ref() }
+    }
+
+    pub(crate) fn is_spinning(&self) -> bool {
+        self.spinning.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the token as a flag.
+    pub(crate) fn set_spinning(&self, token: Spinning) {
+        token.into_flag();
+        self.spinning.store(true, Ordering::Relaxed);
+    }
+
+    /// Turns the flag back into the token.
+    pub(crate) fn take_spinning(&self) -> Option<Spinning> {
+        if !self.spinning.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.spinning.store(false, Ordering::Relaxed);
+        // SAFETY: the flag was set from a token that was given up for it, and is off now.
+        Some(unsafe { Spinning::assume() })
+    }
+
+    /// A random number (xorshift64*), good enough to spread thieves.
+    pub(crate) fn random(&self) -> u32 {
+        let mut x = self.random.get();
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.random.set(x);
+        (x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
+    }
+}

@@ -1,0 +1,29 @@
+//! What a goroutine is told when it runs over the end of its stack (S14).
+
+use crate::fatal::{self, say};
+use crate::m::current;
+
+/// Called by the fault handler on the M's alternate stack. Returns if the address is in no guard of the goroutine
+/// that runs on this thread: then it is not our fault.
+pub(crate) fn on_fault(address: usize) {
+    let Some(g) = current::current().and_then(|m| m.cur_g()) else { return };
+    // SAFETY: the goroutine runs on this thread, interrupted by this very fault, so its stack is not being changed.
+    let Some(stack) = (unsafe { (*g.stack.get()).as_ref() }) else { return };
+    if !stack.guard().contains(&address) {
+        return;
+    }
+    // SAFETY: we run on the goroutine's thread, so it is alive.
+    let name = unsafe { g.name() }.map_or("", |name| name);
+    let limit = stack.size();
+    say(format_args!(
+        "fatal error: stack overflow\n\ngoroutine {}{}{}{}: exceeded its stack limit of {limit} bytes ({} KiB).\n\
+         Give it more with thread::Builder::stack_size, or all of them with Config::stack_size or GOSCHED_STACK.\n",
+        g.id(),
+        if name.is_empty() { "" } else { " \"" },
+        name,
+        if name.is_empty() { "" } else { "\"" },
+        limit / 1024,
+    ));
+    // SAFETY: _exit has no preconditions and runs no handlers.
+    unsafe { libc::_exit(fatal::EXIT_STATUS) }
+}

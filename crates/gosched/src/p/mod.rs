@@ -1,0 +1,318 @@
+//! P: the right to run goroutine code, and the queues and caches that come with it (S3).
+//!
+//! Who may touch what: `next` and `ring` are read and stolen from by anybody (their protocols are in
+//! `gosched-queue`); everything in [`Own`] and the counters belongs to whoever owns the P: the M whose `p` it is
+//! (inside the runtime), a starter that took it off the idle list, a taker that won it. Ownership passes through
+//! the scheduler's lock, a note or the ownership word, each of which orders memory. [`HeldP`] is the proof.
+
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use gosched_queue::{Full, Linked, List, NextSlot, Ring};
+use gosched_switch::StackCache;
+
+use crate::g::G;
+use crate::m::M;
+use crate::runtime::debug;
+use crate::sched::SCHED;
+
+/// Slots of a ring.
+pub(crate) const RING: usize = 256;
+/// Every so many picks the global queue comes first (S23).
+pub(crate) const FAIRNESS_TICK: u32 = 61;
+/// Dead headers a P keeps at most; then half go to the shared cache (S9).
+const FREE_MAX: usize = 64;
+/// Ids a P takes from the generator at a time.
+const ID_BATCH: u64 = 16;
+
+/// Whether a picked G goes on with the running time slice or begins its own (S27).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slice {
+    Inherited,
+    New,
+}
+
+#[repr(C, align(128))]
+pub(crate) struct P {
+    pub(crate) id: u32,
+    status: AtomicU32,
+    m: AtomicPtr<M>,
+    idle_link: AtomicPtr<P>,
+    sched_tick: AtomicU32,
+    /// Goroutines created and ended on this P; read by `num_goroutine`.
+    pub(crate) created: AtomicU64,
+    pub(crate) ended: AtomicU64,
+    pub(crate) next: NextSlot<G>,
+    pub(crate) ring: Ring<G, RING>,
+    own: UnsafeCell<Own>,
+}
+
+/// What only the P's owner touches.
+pub(crate) struct Own {
+    /// Headers of dead goroutines, last in first out.
+    pub(crate) free: List<G>,
+    /// Hot stacks of the default size.
+    pub(crate) stacks: StackCache,
+    next_id: u64,
+    end_id: u64,
+}
+
+/// The status a dump shows; who owns the P follows from who points at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum PStatus {
+    Idle = 0,
+    Running = 1,
+}
+
+// SAFETY: `own` is touched by the owner only (see above).
+unsafe impl Sync for P {}
+// SAFETY: as above.
+unsafe impl Send for P {}
+
+// SAFETY: `idle_link` is used for the idle list only.
+unsafe impl Linked for P {
+    fn link(&self) -> &AtomicPtr<P> {
+        &self.idle_link
+    }
+}
+
+impl P {
+    pub(crate) fn new(id: u32, stacks: gosched_switch::StackClass) -> P {
+        P {
+            id,
+            status: AtomicU32::new(PStatus::Idle as u32),
+            m: AtomicPtr::new(core::ptr::null_mut()),
+            idle_link: AtomicPtr::new(core::ptr::null_mut()),
+            sched_tick: AtomicU32::new(0),
+            created: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            next: NextSlot::new(),
+            ring: Ring::new(),
+            own: UnsafeCell::new(Own {
+                free: List::new(),
+                stacks: StackCache::new(stacks),
+                next_id: 0,
+                end_id: 0,
+            }),
+        }
+    }
+
+    pub(crate) fn status(&self) -> PStatus {
+        match self.status.load(Ordering::Relaxed) {
+            0 => PStatus::Idle,
+            _ => PStatus::Running,
+        }
+    }
+
+    /// Picks so far, those aside that went on with a running slice.
+    pub(crate) fn sched_tick(&self) -> u32 {
+        self.sched_tick.load(Ordering::Relaxed)
+    }
+
+    /// The M that runs this P, if one does. A hint to all but the owner.
+    pub(crate) fn m(&self) -> Option<&'static M> {
+        // SAFETY: Ms are never freed.
+        unsafe { self.m.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// The owner gives the P to `m`, which is the owner from here on.
+    pub(crate) fn start(&self, m: &'static M) {
+        self.m.store(core::ptr::from_ref(m).cast_mut(), Ordering::Relaxed);
+        self.status.store(PStatus::Running as u32, Ordering::Relaxed);
+    }
+
+    /// The owner lets go.
+    pub(crate) fn stop(&self) {
+        self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
+        self.status.store(PStatus::Idle as u32, Ordering::Relaxed);
+    }
+
+    /// Whether anything is queued here, as the wake-up protocol's re-check must ask it: `runnext` first, so that
+    /// what was kicked from there into the ring is not missed.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.next.is_empty() || self.ring.has_work()
+    }
+
+    /// Proof that the caller owns this P.
+    ///
+    /// # Safety
+    /// It does, for as long as the proof lives.
+    #[inline]
+    pub(crate) unsafe fn held(&self) -> HeldP<'_> {
+        HeldP(self)
+    }
+}
+
+/// Proof that the P is owned by whoever has this: the queue's owner side and the caches.
+#[derive(Clone, Copy)]
+pub(crate) struct HeldP<'a>(&'a P);
+
+impl core::ops::Deref for HeldP<'_> {
+    type Target = P;
+
+    #[inline]
+    fn deref(&self) -> &P {
+        self.0
+    }
+}
+
+impl<'a> HeldP<'a> {
+    /// The caches.
+    #[inline]
+    pub(crate) fn own<R>(self, f: impl FnOnce(&mut Own) -> R) -> R {
+        // SAFETY: we own the P, and no `f` in this crate calls `own` again: they move a node and return.
+        f(unsafe { &mut *self.0.own.get() })
+    }
+
+    /// Puts a new or readied G in `runnext`; who was there goes to the ring's tail (S21).
+    #[doc(alias = "runqput")]
+    #[inline]
+    pub(crate) fn put_next(self, g: NonNull<G>, random: impl FnMut() -> u32) {
+        if let Some(kicked) = self.0.next.replace(g) {
+            self.put_tail(kicked, random);
+        }
+    }
+
+    /// Puts a G at the ring's tail; if the ring is full, half of it and the G go to the global queue as one batch.
+    #[inline]
+    pub(crate) fn put_tail(self, g: NonNull<G>, random: impl FnMut() -> u32) {
+        // SAFETY: we own the P.
+        let owner = unsafe { self.0.ring.owner() };
+        if let Err(Full(g)) = owner.push(g) {
+            self.overflow(g, random);
+        }
+    }
+
+    #[doc(alias = "runqputslow")]
+    #[cold]
+    fn overflow(self, mut g: NonNull<G>, mut random: impl FnMut() -> u32) {
+        // SAFETY: we own the P.
+        let owner = unsafe { self.0.ring.owner() };
+        loop {
+            let batch = if debug::get().randomize {
+                owner.overflow(g, |bound| random() as usize % bound)
+            } else {
+                owner.overflow(g, |bound| bound - 1)
+            };
+            if let Some(batch) = batch {
+                SCHED.put_global(batch);
+                return;
+            }
+            // Thieves made room meanwhile.
+            match owner.push(g) {
+                Ok(()) => return,
+                Err(Full(back)) => g = back,
+            }
+        }
+    }
+
+    /// The next G by `runnext` and ring alone.
+    #[doc(alias = "runqget")]
+    #[inline]
+    pub(crate) fn get(self) -> Option<(NonNull<G>, Slice)> {
+        if let Some(g) = self.0.next.take() {
+            return Some((g, Slice::Inherited));
+        }
+        // SAFETY: we own the P.
+        let owner = unsafe { self.0.ring.owner() };
+        let g = owner.pop()?;
+        prefetch(owner.peek(0), owner.peek(2));
+        Some((g, Slice::New))
+    }
+
+    /// Counts a pick, unless it goes on with a running slice (S3).
+    #[inline]
+    pub(crate) fn count_pick(self, slice: Slice) {
+        if slice == Slice::New {
+            let tick = self.0.sched_tick.load(Ordering::Relaxed);
+            self.0.sched_tick.store(tick.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this pick is the one that looks at the global queue first (S23).
+    #[inline]
+    pub(crate) fn is_fairness_tick(self) -> bool {
+        self.0.sched_tick.load(Ordering::Relaxed).is_multiple_of(FAIRNESS_TICK)
+    }
+
+    /// The id of the next goroutine.
+    #[inline]
+    pub(crate) fn new_id(self) -> u64 {
+        self.own(|own| {
+            if own.next_id == own.end_id {
+                own.next_id = SCHED.new_ids(ID_BATCH);
+                own.end_id = own.next_id + ID_BATCH;
+            }
+            own.next_id += 1;
+            own.next_id - 1
+        })
+    }
+
+    /// A dead header to reuse: from the own cache, else a batch from the shared one, else fresh ones (S8).
+    #[doc(alias = "gfget")]
+    #[inline]
+    pub(crate) fn new_g(self) -> &'static G {
+        let g = self.own(|own| {
+            own.free.pop_front().or_else(|| {
+                SCHED.refill_free(&mut own.free, FREE_MAX / 2);
+                own.free.pop_front()
+            })
+        });
+        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never unmapped.
+        unsafe { g.unwrap_unchecked().as_ref() }
+    }
+
+    /// Takes a dead header back; with 64 of them, half go to the shared cache (S9).
+    #[doc(alias = "gfput")]
+    #[inline]
+    pub(crate) fn free_g(self, g: NonNull<G>) {
+        self.own(|own| {
+            // SAFETY: dead and in no list: the caller owned it alone.
+            unsafe { own.free.push_front(g) };
+            if own.free.len() >= FREE_MAX {
+                let surplus = own.free.split_front(FREE_MAX / 2);
+                SCHED.free_many(surplus);
+            }
+        });
+    }
+
+    pub(crate) fn count_created(self) {
+        bump(&self.0.created);
+    }
+
+    pub(crate) fn count_ended(self) {
+        bump(&self.0.ended);
+    }
+}
+
+/// Adds one to a counter that only its owner writes.
+#[inline]
+fn bump(counter: &AtomicU64) {
+    // ORDERING: Release pairs with the Acquire loads of `num_goroutine`, which reads ends before births.
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Release);
+}
+
+/// Asks for the cache lines that the picks after this one will need: the saved registers' stack lines of the next
+/// G, the header of the one after the one after it (D3: a yield among 10,000 goroutines fell from 90 to 28 ns).
+#[inline]
+fn prefetch(soon: Option<NonNull<G>>, later: Option<NonNull<G>>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        if let Some(g) = later {
+            // SAFETY: a prefetch reads nothing the program can see and never faults.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(g.as_ptr().cast()) };
+        }
+        if let Some(g) = soon {
+            // SAFETY: headers are never unmapped, so the saved stack pointer can be read (atomically: the G may be
+            // running elsewhere by now); whatever it says, a prefetch of it is harmless.
+            unsafe {
+                let sp = core::ptr::with_exposed_provenance::<i8>((*g.as_ref().buf.get()).sp());
+                _mm_prefetch::<_MM_HINT_T0>(sp);
+                _mm_prefetch::<_MM_HINT_T0>(sp.wrapping_add(64));
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is said on standard error and ignored.
+
+use std::env;
+use std::sync::OnceLock;
+
+use crate::fatal::say;
+
+const VARIABLE: &str = "GOSCHED_DEBUG";
+
+/// The switches, with their defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Debug {
+    /// `randomize=0`: an overflowing ring keeps its order (S21).
+    pub(crate) randomize: bool,
+    /// `seed=n`: the random generators start from here.
+    pub(crate) seed: Option<u64>,
+}
+
+impl Default for Debug {
+    fn default() -> Debug {
+        Debug { randomize: true, seed: None }
+    }
+}
+
+/// The switches of this process.
+pub(crate) fn get() -> &'static Debug {
+    static DEBUG: OnceLock<Debug> = OnceLock::new();
+    DEBUG.get_or_init(|| {
+        let text = env::var(VARIABLE).unwrap_or_default();
+        let (debug, complaints) = parse(&text);
+        for complaint in complaints {
+            say(format_args!("gosched: {VARIABLE}: {complaint}; ignored\n"));
+        }
+        debug
+    })
+}
+
+/// Where random generators start.
+pub(crate) fn seed() -> u64 {
+    get().seed.unwrap_or_else(|| {
+        use std::hash::{BuildHasher, Hasher};
+        std::collections::hash_map::RandomState::new().build_hasher().finish()
+    })
+}
+
+fn parse(text: &str) -> (Debug, Vec<String>) {
+    let mut debug = Debug::default();
+    let mut complaints = Vec::new();
+    for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let Some((key, value)) = entry.split_once('=') else {
+            complaints.push(format!("{entry:?} is not key=value"));
+            continue;
+        };
+        let understood = match key.trim() {
+            "randomize" => match value.trim() {
+                "0" => {
+                    debug.randomize = false;
+                    true
+                }
+                "1" => true,
+                _ => false,
+            },
+            "seed" => {
+                debug.seed = value.trim().parse().ok();
+                debug.seed.is_some()
+            }
+            _ => {
+                complaints.push(format!("unknown key {key:?} (known: randomize, seed)"));
+                continue;
+            }
+        };
+        if !understood {
+            complaints.push(format!("{key}: bad value {value:?}"));
+        }
+    }
+    (debug, complaints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_keys_are_understood() {
+        let (debug, complaints) = parse("randomize=0, seed=42");
+        assert_eq!(debug, Debug { randomize: false, seed: Some(42) });
+        assert!(complaints.is_empty());
+    }
+
+    #[test]
+    fn unknown_keys_and_bad_values_are_named_and_ignored() {
+        let (debug, complaints) = parse("colour=red,seed=x,randomize,,");
+        assert_eq!(debug, Debug::default());
+        assert_eq!(complaints.len(), 3);
+        assert!(complaints[0].contains("\"colour\""));
+        assert!(complaints[1].contains("seed") && complaints[1].contains("\"x\""));
+        assert!(complaints[2].contains("\"randomize\" is not key=value"));
+    }
+}

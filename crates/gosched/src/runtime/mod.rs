@@ -1,0 +1,143 @@
+//! The runtime itself: how many goroutines and CPUs there are, and what a goroutine can ask of it. Modelled on Go's
+//! `runtime` package.
+
+#![deny(unsafe_code)]
+
+pub(crate) mod config;
+pub(crate) mod debug;
+
+use core::fmt;
+
+pub use config::{Config, ConfigError};
+
+use crate::m::current;
+use crate::sched::{self, Rt, SCHED};
+
+/// The number of goroutines that exist now, the main one included.
+///
+/// Never moves the calling goroutine.
+///
+/// ```
+/// gosched::run(|| {
+///     let before = gosched::runtime::num_goroutine();
+///     let handle = gosched::go(|| gosched::thread::park());
+///     assert_eq!(gosched::runtime::num_goroutine(), before + 1);
+///     handle.thread().unpark();
+///     handle.join().unwrap();
+///     assert_eq!(gosched::runtime::num_goroutine(), before);
+/// });
+/// ```
+#[doc(alias = "NumGoroutine")]
+pub fn num_goroutine() -> usize {
+    SCHED.num_goroutine()
+}
+
+/// The number of CPUs this process may use: its affinity mask, cut by its cgroup's CPU quota. Read once, at start.
+///
+/// Never moves the calling goroutine.
+///
+/// ```
+/// assert!(gosched::runtime::num_cpu() >= 1);
+/// ```
+#[doc(alias = "NumCPU")]
+pub fn num_cpu() -> usize {
+    config::num_cpu()
+}
+
+/// The id of the calling goroutine; `None` on a thread that is not a goroutine. The main goroutine has id 1.
+///
+/// Never moves the calling goroutine.
+///
+/// ```
+/// assert_eq!(gosched::runtime::goroutine_id(), None);
+/// let id = gosched::run(|| gosched::runtime::goroutine_id());
+/// assert_eq!(id, Some(1));
+/// ```
+pub fn goroutine_id() -> Option<u64> {
+    current::current()?.cur_g().map(|g| g.id())
+}
+
+/// Yields if the scheduler has asked this goroutine to, else does nothing, in a nanosecond or two.
+///
+/// For long computations that want to share their P politely instead of losing it. A moving call. On a thread that is
+/// not a goroutine it does nothing.
+///
+/// ```
+/// let sum = gosched::run(|| {
+///     (0..1_000_000u64).inspect(|_| gosched::runtime::checkpoint()).sum::<u64>()
+/// });
+/// assert_eq!(sum, 499_999_500_000);
+/// ```
+#[inline]
+pub fn checkpoint() {
+    drop(Rt::enter_moving());
+}
+
+/// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended by [`goexit`].
+///
+/// ```
+/// use gosched::runtime::{Goexit, goexit};
+///
+/// gosched::run(|| {
+///     let error = gosched::go(|| goexit()).join().unwrap_err();
+///     assert!(error.is::<Goexit>());
+/// });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Goexit;
+
+impl fmt::Display for Goexit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the goroutine ended itself with goexit")
+    }
+}
+
+impl std::error::Error for Goexit {}
+
+/// Ends the calling goroutine after running its destructors. `join` then returns `Err` with a [`Goexit`] inside.
+///
+/// It unwinds: locks held by the goroutine are poisoned, and `catch_unwind` sees it. No panic message is printed.
+/// Does not return, so whether it moves does not matter.
+///
+/// # Panics
+///
+/// On a thread that is not a goroutine: there is none to end.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// static DROPPED: AtomicBool = AtomicBool::new(false);
+/// struct Guard;
+/// impl Drop for Guard {
+///     fn drop(&mut self) {
+///         DROPPED.store(true, Ordering::Relaxed);
+///     }
+/// }
+///
+/// gosched::run(|| {
+///     let handle = gosched::go(|| {
+///         let _guard = Guard;
+///         gosched::runtime::goexit();
+///     });
+///     assert!(handle.join().is_err());
+///     assert!(DROPPED.load(Ordering::Relaxed));
+/// });
+/// ```
+#[doc(alias = "Goexit")]
+pub fn goexit() -> ! {
+    if goroutine_id().is_none() {
+        panic!(
+            "goexit was called on a thread that is not a goroutine: return from it, or use std::process::exit"
+        );
+    }
+    if cfg!(panic = "abort") {
+        crate::fatal::fatal!("goexit needs unwinding, and this program was built with panic=abort");
+    }
+    std::panic::resume_unwind(Box::new(Goexit))
+}
+
+/// The number of Ps: how many goroutines hold the right to run at once (`GOMAXPROCS`).
+pub(crate) fn procs() -> usize {
+    sched::started_procs()
+}

@@ -1,0 +1,142 @@
+//! Into the runtime and out again (D1).
+//!
+//! Invariant: while an [`Rt`] lives, `in_rt` is 1 and the P it names cannot be taken. It is dropped before any user
+//! code runs. A call that may move the goroutine to another thread consumes its `Rt`: the one that belongs to
+//! the thread it wakes up on is a new one.
+
+use core::marker::PhantomData;
+
+use gosched_queue::{Entered, Intr, Settled};
+
+use super::{SCHED, schedule};
+use crate::fatal::fatal;
+use crate::g::G;
+use crate::m::{M, Post, current};
+use crate::p::{HeldP, P};
+
+/// "I am inside the runtime, on this M." Leaves it when dropped.
+#[must_use]
+pub(crate) struct Rt {
+    pub(crate) m: &'static M,
+    p: Option<&'static P>,
+    /// Belongs to the thread it was made on.
+    not_send: PhantomData<*mut ()>,
+}
+
+impl Rt {
+    /// Enters for a call that never moves the goroutine. `None` on a thread that is not ours.
+    #[inline]
+    pub(crate) fn enter() -> Option<Rt> {
+        let m = current::current()?;
+        match m.owner.enter() {
+            Entered::Fast => Some(Rt { m, p: m.p(), not_send: PhantomData }),
+            Entered::Slow(_) => Some(Rt::enter_slow(m)),
+            Entered::Nested => nested(),
+        }
+    }
+
+    /// A request to yield stays for the next moving call; a lost P stays lost until then.
+    #[cold]
+    fn enter_slow(m: &'static M) -> Rt {
+        let p = match m.owner.intr() {
+            Intr::Taken | Intr::Blocking => None,
+            Intr::None | Intr::Preempt => m.p(),
+            Intr::Retaking => match m.owner.settle() {
+                Settled::Kept => m.p(),
+                Settled::Preempted => {
+                    m.set_asked_to_yield(true);
+                    m.p()
+                }
+                Settled::Lost | Settled::Blocking => None,
+            },
+        };
+        Rt { m, p, not_send: PhantomData }
+    }
+
+    /// Enters for a call in which the goroutine may change threads: honours a request to yield (S39), gets a P back
+    /// if it was lost. `None` on a thread that is not ours.
+    #[inline]
+    pub(crate) fn enter_moving() -> Option<Rt> {
+        let m = current::current()?;
+        match m.owner.enter() {
+            Entered::Fast if !m.asked_to_yield() => Some(Rt { m, p: m.p(), not_send: PhantomData }),
+            Entered::Nested => nested(),
+            _ => Some(Rt::enter_moving_slow(m)),
+        }
+    }
+
+    #[cold]
+    fn enter_moving_slow(m: &'static M) -> Rt {
+        let g = running(m);
+        let settled = m.owner.settle();
+        let asked = m.asked_to_yield();
+        m.set_asked_to_yield(false);
+        match settled {
+            Settled::Kept if !asked => {}
+            Settled::Kept | Settled::Preempted => {
+                if !schedule::is_bound(g) {
+                    schedule::leave(m, g, Post::Requeue(g.into()));
+                }
+            }
+            Settled::Lost | Settled::Blocking => regain(m, g),
+        }
+        Rt::resumed()
+    }
+
+    /// The token for a goroutine that has just been switched to: its M is inside the runtime, with a P.
+    pub(crate) fn resumed() -> Rt {
+        let m = current::current().unwrap_or_else(|| fatal!("a goroutine was resumed on a foreign thread"));
+        Rt { m, p: m.p(), not_send: PhantomData }
+    }
+
+    /// The P, unless it was lost.
+    #[inline]
+    pub(crate) fn p(&self) -> Option<HeldP<'static>> {
+        // SAFETY: while `in_rt` is 1 nobody takes the P from this M, which owned it on entry.
+        self.p.map(|p| unsafe { p.held() })
+    }
+
+    /// The goroutine that entered.
+    #[inline]
+    pub(crate) fn g(&self) -> &'static G {
+        running(self.m)
+    }
+
+    /// Gives up the token without leaving the runtime: the goroutine is about to be switched out.
+    #[inline]
+    pub(crate) fn into_m(self) -> &'static M {
+        let m = self.m;
+        core::mem::forget(self);
+        m
+    }
+}
+
+impl Drop for Rt {
+    #[inline]
+    fn drop(&mut self) {
+        self.m.owner.exit();
+    }
+}
+
+/// The goroutine that runs on `m`.
+#[inline]
+fn running(m: &'static M) -> &'static G {
+    m.cur_g().unwrap_or_else(|| fatal!("no goroutine on m{}", m.id))
+}
+
+/// Gets a P for a goroutine whose P was taken: an idle one, or its turn in the global queue (D1).
+fn regain(m: &'static M, g: &'static G) {
+    m.forget_p();
+    match SCHED.take_idle_p() {
+        Some(p) => m.acquire_p(p),
+        None => schedule::leave(m, g, Post::Requeue(g.into())),
+    }
+}
+
+#[cold]
+fn nested() -> ! {
+    fatal!(
+        "gosched was called from inside gosched: an allocator, a signal handler or a waker uses the library; \
+         such code must not call it"
+    )
+}

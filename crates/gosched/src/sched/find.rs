@@ -1,0 +1,124 @@
+//! Where the next goroutine comes from (S25, S26).
+//!
+//! The argument why no work is missed. Whoever queues work then looks at `idle`; if a P is idle and nobody spins, it
+//! wakes an M. An M that gives up first takes back its spinning, then looks at every queue once more. Both write
+//! before they read, in one total order (SeqCst): so either the publisher sees that nobody spins any more, or the M
+//! sees the work. An M that was not spinning needs no second look: it stopped searching because others spin, and
+//! the last of those has it.
+
+use core::ptr::NonNull;
+
+use super::{Sched, Shared, schedule};
+use crate::g::G;
+use crate::m::M;
+use crate::p::{HeldP, P, PStatus, Slice};
+
+/// Rounds over all Ps; only the last one takes `runnext`.
+const STEAL_ROUNDS: u32 = 4;
+/// How long a thief waits before it takes `runnext` from a P that runs: about 3 µs of pauses.
+const RUNNEXT_PAUSES: u32 = 80;
+
+impl Sched {
+    /// Finds a runnable G; sleeps while there is none. The M has a P before and after, not always the same one.
+    #[doc(alias = "findrunnable")]
+    pub(super) fn find_runnable(&self, m: &'static M) -> (NonNull<G>, Slice) {
+        loop {
+            let p = schedule::held_p(m);
+            if let Some(found) = schedule::pick_local(p) {
+                return found;
+            }
+            if let Some(g) = self.grab_global(p, None).or_else(|| self.steal_work(m, p)) {
+                return (g, Slice::New);
+            }
+            if let Some(g) = self.give_up_p(m, p) {
+                return (g, Slice::New);
+            }
+            let second_look = match m.take_spinning() {
+                None => false,
+                Some(token) => {
+                    let _ = self.idle.stop_spinning(token);
+                    self.look_again(m)
+                }
+            };
+            if !second_look {
+                self.stop_m(m);
+            }
+        }
+    }
+
+    /// Puts the P on the idle list, unless the global queue has got something meanwhile.
+    fn give_up_p(&self, m: &'static M, p: HeldP<'static>) -> Option<NonNull<G>> {
+        let mut shared = self.lock.lock();
+        if let Some(g) = self.grab_locked(&mut shared, p, None) {
+            return Some(g);
+        }
+        if let Some(p) = m.release_p() {
+            self.put_idle_p(&mut shared, p);
+        }
+        None
+    }
+
+    /// The second look of an M that has just given up spinning: with work anywhere and a P to be had, it spins again.
+    fn look_again(&self, m: &'static M) -> bool {
+        if self.runq_len() == 0 && !self.all_p().any(P::has_work) {
+            return false;
+        }
+        let Some(p) = self.take_idle_p() else { return false };
+        m.acquire_p(p);
+        m.set_spinning(self.idle.start_spinning());
+        true
+    }
+
+    /// Takes half of somebody's ring (S26). Only as a spinner, and there are few of those (S30).
+    #[doc(alias = "stealWork")]
+    fn steal_work(&self, m: &'static M, p: HeldP<'_>) -> Option<NonNull<G>> {
+        if !m.is_spinning() {
+            m.set_spinning(self.idle.try_start_spinning(self.procs())?);
+        }
+        let order = self.steal_order.get()?;
+        // SAFETY: `p` proves that we own the ring.
+        let own = unsafe { p.ring.owner() };
+        for round in 0..STEAL_ROUNDS {
+            for id in order.iter(m.random()) {
+                let Some(victim) = self.p(id).filter(|v| v.id != p.id) else { continue };
+                if let Some(g) = own.steal_from(&victim.ring) {
+                    return Some(g);
+                }
+                if round == STEAL_ROUNDS - 1
+                    && let Some(g) = steal_runnext(victim)
+                {
+                    return Some(g);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Takes a P's `runnext`, after a moment in which a P that runs has probably run it itself.
+fn steal_runnext(victim: &P) -> Option<NonNull<G>> {
+    let seen = victim.next.peek()?;
+    if victim.status() == PStatus::Running {
+        for _ in 0..RUNNEXT_PAUSES {
+            core::hint::spin_loop();
+        }
+        if victim.next.peek() != Some(seen) {
+            return None;
+        }
+    }
+    victim.next.take()
+}
+
+impl Shared {
+    /// Nothing runnable in the global queue.
+    pub(super) fn no_global_work(&self) -> bool {
+        self.runq.is_empty()
+    }
+}
+
+/// The search as a function of one P, for tests.
+#[cfg(test)]
+pub(crate) fn steal_into(p: HeldP<'_>, victim: &P) -> Option<NonNull<G>> {
+    // SAFETY: `p` proves that we own the ring.
+    unsafe { p.ring.owner() }.steal_from(&victim.ring).or_else(|| steal_runnext(victim))
+}

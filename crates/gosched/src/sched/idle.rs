@@ -1,0 +1,187 @@
+//! Who sleeps and who is woken (S29–S32), and where a P without an M goes (S38).
+//!
+//! Invariants:
+//! - A P is on the idle list or has exactly one owner; the count in `idle` changes with the list, under the lock.
+//! - An M on the idle list holds no P and sleeps on its note, or is about to; whoever takes it off the list gives it
+//!   a P and wakes it, once.
+//! - "Spinning" is one token per searching M. It is made by whoever starts the search (perhaps for an M that is still
+//!   asleep) and given back by the M that ends it.
+
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+
+use gosched_queue::{Idle, LastSpinner, Spinning};
+
+use super::{Sched, Shared};
+use crate::fatal::fatal;
+use crate::m::{M, template};
+use crate::p::P;
+
+impl Sched {
+    /// How many Ps are idle and how many Ms search.
+    pub(crate) fn idle_snapshot(&self) -> Idle {
+        self.idle.snapshot()
+    }
+
+    /// Puts a P that nobody owns any more on the idle list.
+    #[doc(alias = "pidleput")]
+    pub(super) fn put_idle_p(&self, shared: &mut Shared, p: &'static P) {
+        // SAFETY: Ps are never freed; one that had an owner is on no list.
+        unsafe { shared.idle_ps.push_front(NonNull::from(p)) };
+        let _ = self.idle.p_idle();
+    }
+
+    /// Takes a P off the idle list.
+    #[doc(alias = "pidleget")]
+    fn get_idle_p(&self, shared: &mut Shared) -> Option<&'static P> {
+        let p = shared.idle_ps.pop_front()?;
+        let _ = self.idle.p_busy();
+        // SAFETY: Ps are never freed.
+        Some(unsafe { p.as_ref() })
+    }
+
+    /// An idle P for the caller, if there is one.
+    pub(super) fn take_idle_p(&self) -> Option<&'static P> {
+        if self.idle.snapshot().idle_ps == 0 {
+            return None;
+        }
+        self.get_idle_p(&mut self.lock.lock())
+    }
+
+    /// Work has appeared: wakes one M for it, if a P is idle and nobody is searching (S31).
+    #[doc(alias = "wakep")]
+    #[inline]
+    pub(crate) fn wake_p(&self) {
+        if let Some(token) = self.idle.try_claim_spinner() {
+            self.wake_p_with(token);
+        }
+    }
+
+    #[cold]
+    fn wake_p_with(&self, token: Spinning) {
+        let mut shared = self.lock.lock();
+        match self.get_idle_p(&mut shared) {
+            Some(p) => {
+                let m = shared.idle_ms.pop_front();
+                drop(shared);
+                self.start_m(m, p, Some(token));
+            }
+            None => {
+                drop(shared);
+                let _ = self.idle.stop_spinning(token);
+            }
+        }
+    }
+
+    /// The search is over, with success: the last spinner sees to it that there is a next one (S31).
+    #[doc(alias = "resetspinning")]
+    pub(super) fn stop_spinning(&self, m: &'static M) {
+        if let Some(token) = m.take_spinning()
+            && self.idle.stop_spinning(token) == LastSpinner::Yes
+        {
+            self.wake_p();
+        }
+    }
+
+    /// Starts an M with `p`: the sleeping one given, else a new one.
+    #[doc(alias = "startm")]
+    fn start_m(&self, sleeping: Option<NonNull<M>>, p: &'static P, spinning: Option<Spinning>) {
+        match sleeping {
+            // SAFETY: Ms are never freed.
+            Some(m) => wake_with(unsafe { m.as_ref() }, p, spinning),
+            None => self.new_m(p, spinning),
+        }
+    }
+
+    /// A new M with a thread of its own (S32).
+    #[doc(alias = "newm")]
+    fn new_m(&self, p: &'static P, spinning: Option<Spinning>) {
+        let id = self.m_count.fetch_add(1, Ordering::Relaxed);
+        let limit = self.max_threads.load(Ordering::Relaxed);
+        if id >= limit {
+            fatal!(
+                "thread exhaustion: the program exceeds {limit} threads. Too many goroutines sit in blocking calls; \
+                 bound them, or raise the limit with Config::max_threads"
+            );
+        }
+        let m = M::new(id, p, spinning);
+        let mut first = self.all_m.load(Ordering::Relaxed);
+        loop {
+            m.all_link.store(first, Ordering::Relaxed);
+            // ORDERING: Release pairs with the Acquire in `all_m`: a listed M is whole.
+            match self.all_m.compare_exchange_weak(
+                first,
+                core::ptr::from_ref(m).cast_mut(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(now) => first = now,
+            }
+        }
+        template::start_thread(m);
+    }
+
+    /// Sleeps until somebody gives this M a P. It has none now.
+    #[doc(alias = "stopm")]
+    pub(super) fn stop_m(&self, m: &'static M) {
+        // SAFETY: Ms are never freed; this one runs, so it is on no list.
+        unsafe { self.lock.lock().idle_ms.push_front(NonNull::from(m)) };
+        sleep_for_p(m);
+    }
+
+    /// Finds a use for a P whose M can't go on (S38).
+    #[doc(alias = "handoffp")]
+    pub(super) fn hand_off_p(&self, p: &'static P) {
+        if p.has_work() || self.runq_len() > 0 {
+            let m = self.lock.lock().idle_ms.pop_front();
+            return self.start_m(m, p, None);
+        }
+        if let Some(token) = self.idle.try_claim_last_busy() {
+            let m = self.lock.lock().idle_ms.pop_front();
+            return self.start_m(m, p, Some(token));
+        }
+        let mut shared = self.lock.lock();
+        if shared.no_global_work() {
+            return self.put_idle_p(&mut shared, p);
+        }
+        let m = shared.idle_ms.pop_front();
+        drop(shared);
+        self.start_m(m, p, None);
+    }
+
+    /// For an M whose goroutine is bound to it and can't run: gives up the P and sleeps until it is given one, by
+    /// whoever picked that goroutine from a queue (D5).
+    #[doc(alias = "stoplockedm")]
+    pub(super) fn stop_locked_m(&self, m: &'static M) {
+        if let Some(p) = m.release_p() {
+            self.hand_off_p(p);
+        }
+        sleep_for_p(m);
+    }
+
+    /// Gives this M's P to the M that a picked goroutine is bound to, then sleeps.
+    #[doc(alias = "startlockedm")]
+    pub(super) fn start_locked_m(&self, m: &'static M, bound_to: &'static M) {
+        if let Some(p) = m.release_p() {
+            wake_with(bound_to, p, None);
+        }
+        self.stop_m(m);
+    }
+}
+
+/// Wakes an M that sleeps for a P, or is about to.
+fn wake_with(m: &M, p: &'static P, spinning: Option<Spinning>) {
+    m.give(p, spinning);
+    m.note.wake();
+}
+
+/// Sleeps on the M's note, then takes the P it was given.
+fn sleep_for_p(m: &'static M) {
+    m.note.sleep();
+    m.note.clear();
+    match m.take_next_p() {
+        Some(p) => m.acquire_p(p),
+        None => fatal!("m{} was woken without a P", m.id),
+    }
+}

@@ -1,0 +1,247 @@
+//! The scheduler: one per process (S4). `README.md` beside this file tells the protocols.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `start` | first use: Ps, template thread, handlers |
+//! | `entry` | into the runtime and out again ([`Rt`]), and what happens when the P was lost (D1) |
+//! | `park` | **the seam**: [`wait`] and [`ready_any`], which everything that blocks is built on |
+//! | `spawn`, `exit` | a goroutine's first and last steps |
+//! | `group` | goroutines whose end somebody awaits |
+//! | `schedule` | the loop on g0, the direct switch, the post-switch step |
+//! | `find` | where the next goroutine comes from |
+//! | `idle` | who sleeps, who is woken |
+//!
+//! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. Nothing that allocates, blocks or runs user
+//! code happens under them.
+
+mod entry;
+mod exit;
+mod find;
+mod group;
+mod idle;
+mod park;
+mod schedule;
+mod spawn;
+mod start;
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+
+use gosched_queue::{IdleWord, List, Lock, StealOrder, grab_count};
+use gosched_switch::StackPool;
+
+use crate::g::arena::Arena;
+use crate::g::{G, MAIN_ID};
+use crate::m::M;
+use crate::p::{HeldP, P, RING};
+
+pub(crate) use entry::Rt;
+pub(crate) use exit::free_header;
+pub(crate) use group::Group;
+pub(crate) use park::{Commit, ready_any, wait};
+pub(crate) use schedule::{mstart, yield_now};
+pub(crate) use spawn::{Role, Spawn, spawn};
+pub(crate) use start::started_procs;
+
+/// More Ps than this cannot be asked for.
+pub(crate) const MAX_PROCS: usize = 1024;
+
+pub(crate) static SCHED: Sched = Sched::new();
+
+pub(crate) struct Sched {
+    lock: Lock<Shared>,
+    /// The length of the global queue, written under the lock, read without.
+    runq_size: AtomicUsize,
+    idle: IdleWord,
+    all_p: [AtomicPtr<P>; MAX_PROCS],
+    procs: AtomicU32,
+    steal_order: OnceLock<StealOrder>,
+    all_m: AtomicPtr<M>,
+    m_count: AtomicU64,
+    max_threads: AtomicU64,
+    arena: Arena,
+    /// Dead headers, shared by all Ps (S4).
+    free: Lock<List<G>>,
+    pub(crate) stacks: StackPool,
+    ids: AtomicU64,
+    main_taken: AtomicBool,
+    /// Goroutines created and ended by those without a P.
+    created: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// What `SCHED.lock` guards.
+struct Shared {
+    runq: List<G>,
+    idle_ps: List<P>,
+    idle_ms: List<M>,
+}
+
+impl Sched {
+    const fn new() -> Sched {
+        Sched {
+            lock: Lock::new(Shared { runq: List::new(), idle_ps: List::new(), idle_ms: List::new() }),
+            runq_size: AtomicUsize::new(0),
+            idle: IdleWord::new(0),
+            all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
+            procs: AtomicU32::new(0),
+            steal_order: OnceLock::new(),
+            all_m: AtomicPtr::new(core::ptr::null_mut()),
+            m_count: AtomicU64::new(0),
+            max_threads: AtomicU64::new(u64::MAX),
+            arena: Arena::new(),
+            free: Lock::new(List::new()),
+            stacks: StackPool::new(),
+            ids: AtomicU64::new(MAIN_ID + 1),
+            main_taken: AtomicBool::new(false),
+            created: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+        }
+    }
+
+    /// The number of Ps.
+    #[inline]
+    pub(crate) fn procs(&self) -> u32 {
+        self.procs.load(Ordering::Relaxed)
+    }
+
+    /// All Ps (S5).
+    pub(crate) fn all_p(&self) -> impl Iterator<Item = &'static P> + '_ {
+        // ORDERING: Acquire pairs with the Release in `start`: a P that is seen is whole.
+        // SAFETY: Ps are never freed.
+        self.all_p.iter().map_while(|p| unsafe { p.load(Ordering::Acquire).as_ref() })
+    }
+
+    /// P number `id`.
+    fn p(&self, id: u32) -> Option<&'static P> {
+        // ORDERING: as in `all_p`.
+        // SAFETY: Ps are never freed.
+        unsafe { self.all_p.get(id as usize)?.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// All Ms, the newest first (S5).
+    pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
+        // ORDERING: Acquire pairs with the Release in `new_m`.
+        // SAFETY: Ms are never freed.
+        let first = unsafe { self.all_m.load(Ordering::Acquire).as_ref() };
+        core::iter::successors(first, |m| {
+            // SAFETY: as above; the link was written before the M was published.
+            unsafe { m.all_link.load(Ordering::Relaxed).as_ref() }
+        })
+    }
+
+    /// All headers, alive or not (S5).
+    pub(crate) fn all_g(&self) -> impl Iterator<Item = &'static G> + '_ {
+        self.arena.iter()
+    }
+
+    /// Goroutines alive. Exact when nobody creates or ends one meanwhile.
+    pub(crate) fn num_goroutine(&self) -> usize {
+        // ORDERING: Acquire pairs with the Release in `bump` and `count_without_p`: ends are read before births,
+        // and whoever ended was born, so the difference is never negative.
+        let ended = self.all_p().map(|p| p.ended.load(Ordering::Acquire)).sum::<u64>()
+            + self.ended.load(Ordering::Acquire);
+        let created = self.all_p().map(|p| p.created.load(Ordering::Acquire)).sum::<u64>()
+            + self.created.load(Ordering::Acquire);
+        usize::try_from(created.saturating_sub(ended)).unwrap_or(usize::MAX)
+    }
+
+    /// Reserves `n` ids and returns the first.
+    pub(crate) fn new_ids(&self, n: u64) -> u64 {
+        self.ids.fetch_add(n, Ordering::Relaxed)
+    }
+
+    /// The id of a closure given to `run`: 1 for the first, the next one for others (S7).
+    pub(crate) fn main_id(&self) -> u64 {
+        if self.main_taken.swap(true, Ordering::Relaxed) { self.new_ids(1) } else { MAIN_ID }
+    }
+
+    /// Queues a batch at the global queue's tail. The caller wakes somebody.
+    pub(crate) fn put_global(&self, batch: List<G>) {
+        let mut shared = self.lock.lock();
+        shared.runq.append(batch);
+        self.note_runq_size(&shared);
+    }
+
+    /// Queues one at the global queue's tail. The caller wakes somebody.
+    #[doc(alias = "globrunqput")]
+    pub(crate) fn put_global_one(&self, g: NonNull<G>) {
+        let mut shared = self.lock.lock();
+        // SAFETY: the G is runnable and the caller's, so it is in no list; headers are never unmapped.
+        unsafe { shared.runq.push_back(g) };
+        self.note_runq_size(&shared);
+    }
+
+    /// Publishes the global queue's length.
+    fn note_runq_size(&self, shared: &Shared) {
+        // ORDERING: SeqCst: the publisher's write in the wake-up protocol, before it looks at `idle`; partner is
+        // `runq_len` in the re-check of a spinner that has given up its place.
+        self.runq_size.store(shared.runq.len(), Ordering::SeqCst);
+    }
+
+    /// The global queue's length.
+    #[inline]
+    pub(crate) fn runq_len(&self) -> usize {
+        // ORDERING: SeqCst, see `note_runq_size`.
+        self.runq_size.load(Ordering::SeqCst)
+    }
+
+    /// Takes this P's share of the global queue (S24): one to run, the rest into its ring.
+    #[doc(alias = "globrunqget")]
+    fn grab_global(&self, p: HeldP<'_>, max: Option<usize>) -> Option<NonNull<G>> {
+        if self.runq_len() == 0 {
+            return None;
+        }
+        self.grab_locked(&mut self.lock.lock(), p, max)
+    }
+
+    fn grab_locked(&self, shared: &mut Shared, p: HeldP<'_>, max: Option<usize>) -> Option<NonNull<G>> {
+        let n = grab_count(shared.runq.len(), self.procs() as usize, RING, max);
+        let g = shared.runq.pop_front()?;
+        let mut rest = shared.runq.split_front(n - 1);
+        self.note_runq_size(shared);
+        // SAFETY: `p` proves that we own the ring.
+        unsafe { p.ring.owner() }.push_list(&mut rest);
+        // Only a P with an empty ring asks for more than one, and half a ring is the most there is.
+        debug_assert!(rest.is_empty());
+        shared.runq.append(rest);
+        Some(g)
+    }
+
+    /// Adds up to `n` dead headers to `list`, and at least one: fresh ones if none are left.
+    pub(crate) fn refill_free(&self, list: &mut List<G>, n: usize) {
+        let batch = self.free.lock().split_front(n);
+        list.append(batch);
+        if list.is_empty() {
+            self.arena.fresh(list);
+        }
+    }
+
+    /// One dead header, for those without a P.
+    fn new_g(&self) -> &'static G {
+        let mut list = self.free.lock().split_front(1);
+        if list.is_empty() {
+            self.arena.fresh(&mut list);
+        }
+        let g = list.pop_front();
+        self.free_many(list);
+        // SAFETY: the list had one from the cache or a batch of fresh ones; headers are never unmapped.
+        unsafe { g.unwrap_unchecked().as_ref() }
+    }
+
+    /// Puts dead headers into the shared cache.
+    pub(crate) fn free_many(&self, list: List<G>) {
+        self.free.lock().append(list);
+    }
+
+    fn count_created_without_p(&self) {
+        // ORDERING: Release pairs with `num_goroutine`.
+        self.created.fetch_add(1, Ordering::Release);
+    }
+
+    fn count_ended_without_p(&self) {
+        // ORDERING: Release pairs with `num_goroutine`.
+        self.ended.fetch_add(1, Ordering::Release);
+    }
+}

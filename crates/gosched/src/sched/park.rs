@@ -1,0 +1,115 @@
+//! **The seam**: everything that waits goes through [`wait`], everything that wakes through `Waiter::wake` (S16, S18).
+//!
+//! The argument why no wake-up is lost. A goroutine becomes *parking* before it makes its waiter known (`publish`,
+//! which enqueues it and unlocks, or sets a word). From then on a `ready` may come at any moment: it finds *parking*
+//! and leaves its mark, or finds *waiting* and queues the G. The post-switch step, on another stack, turns *parking*
+//! into *waiting*, or, finding the mark, queues the G itself. Both are CASes on one word, so exactly one of the two
+//! queues it, and never before its registers are saved.
+//!
+//! A foreign thread sleeps on its own note, which remembers a wake-up that comes first. An async task is not
+//! parked at all: its primitive keeps the waker.
+
+use core::ptr::NonNull;
+
+use gosched_queue::{Parked, Readied, Status};
+
+use super::{Rt, SCHED, schedule, start};
+use crate::g::G;
+use crate::m::Post;
+use crate::waiter::{ThreadParker, WaitReason, Waiter};
+
+/// What `publish` decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Commit {
+    /// The waiter is known; exactly one wake-up will come.
+    Wait,
+    /// There is nothing to wait for; nobody knows the waiter.
+    Refuse,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Waited {
+    /// By a wake-up.
+    Woken,
+    /// `publish` refused.
+    Refused,
+}
+
+/// Waits for the one wake-up of the waiter that `publish` makes known. A moving call.
+///
+/// `publish` runs inside the runtime: it must not block, allocate or run user code.
+#[doc(alias = "gopark")]
+pub(crate) fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+    match Rt::enter_moving() {
+        Some(rt) => park(rt, reason, publish),
+        None => {
+            start::ensure_started();
+            let parker = ThreadParker::current();
+            match publish(Waiter::Thread(parker.clone())) {
+                Commit::Refuse => Waited::Refused,
+                Commit::Wait => {
+                    parker.sleep();
+                    Waited::Woken
+                }
+            }
+        }
+    }
+}
+
+fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+    let g = rt.g();
+    g.set_reason(reason);
+    g.transition(Status::Running, Status::Parking);
+    if publish(Waiter::Goroutine(NonNull::from(g))) == Commit::Refuse {
+        g.transition(Status::Parking, Status::Running);
+        return Waited::Refused;
+    }
+    schedule::leave(rt.into_m(), g, Post::Park(g.into()));
+    drop(Rt::resumed());
+    Waited::Woken
+}
+
+/// Makes a waiting goroutine runnable, from wherever the caller is (S54): the caller's `runnext`, or the global queue
+/// when it has no P.
+#[doc(alias = "goready")]
+pub(crate) fn ready_any(g: NonNull<G>) {
+    let rt = Rt::enter();
+    if rt.is_none() {
+        start::ensure_started();
+    }
+    ready(rt.as_ref(), g);
+}
+
+/// As [`ready_any`], for a caller that is inside the runtime, or (without `rt`) on a foreign thread.
+pub(crate) fn ready(rt: Option<&Rt>, g: NonNull<G>) {
+    // SAFETY: headers are never unmapped.
+    let header = unsafe { g.as_ref() };
+    match header.status.ready() {
+        Ok(Readied::Enqueue) => enqueue(rt, g),
+        Ok(Readied::LeftMark) => {}
+        Err(found) => header.bad_status("ready", found),
+    }
+}
+
+/// Queues a G that the caller has made runnable, and sees to it that somebody runs it.
+pub(crate) fn enqueue(rt: Option<&Rt>, g: NonNull<G>) {
+    match rt.and_then(|rt| rt.p().map(|p| (rt.m, p))) {
+        Some((m, p)) => p.put_next(g, || m.random()),
+        None => SCHED.put_global_one(g),
+    }
+    SCHED.wake_p();
+}
+
+/// The post-switch step of parking (D3).
+pub(super) fn finish_parking(rt: &Rt, g: NonNull<G>) {
+    // SAFETY: headers are never unmapped.
+    let header = unsafe { g.as_ref() };
+    match header.status.finish_parking() {
+        Ok(Parked::Waiting) => {}
+        Ok(Parked::Readied) => enqueue(Some(rt), g),
+        Err(found) => header.bad_status("park", found),
+    }
+}

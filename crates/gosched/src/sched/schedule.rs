@@ -1,0 +1,219 @@
+//! The loop on g0, the direct switch, and what comes first after every switch (S10, D3).
+//!
+//! ```text
+//!            leave                        leave
+//!   G ─────────────────▶ G'       G ───────────────▶ g0: schedule ──▶ execute ──▶ G'
+//!      next one is known             nothing at hand
+//! ```
+//!
+//! Invariants:
+//! - Everything here runs with `in_rt` = 1.
+//! - Whoever is switched to begins with [`after_switch`]: until then the one that left is nobody's to run.
+//! - g0 is left and returned to in one frame of [`schedule`], so its stack pointer is always the same there.
+//! - A goroutine that is bound to its thread (D5) always leaves to g0, and its M then runs nothing else.
+
+use core::ptr::NonNull;
+
+use gosched_queue::Status;
+use gosched_switch::{Gobuf, switch};
+
+use super::{Rt, SCHED, exit, park};
+use crate::fatal::fatal;
+use crate::g::G;
+use crate::m::{M, Post, current};
+use crate::p::{HeldP, Slice};
+
+/// A new M's first steps: it takes the P meant for it and enters the loop.
+pub(crate) fn mstart(m: &'static M) -> ! {
+    match m.take_next_p() {
+        Some(p) => m.acquire_p(p),
+        None => fatal!("m{} was started without a P", m.id),
+    }
+    schedule(m)
+}
+
+/// The loop (S10). Never returns; every switch to g0 comes back here, in this frame.
+fn schedule(m: &'static M) -> ! {
+    loop {
+        after_switch();
+        note_loop_sp(m);
+        let (g, slice) = next(m);
+        SCHED.stop_spinning(m);
+        // SAFETY: headers are never unmapped.
+        let header = unsafe { g.as_ref() };
+        if let Some(bound_to) = header.locked_m()
+            && !core::ptr::eq(bound_to, m)
+        {
+            SCHED.start_locked_m(m, bound_to);
+            continue;
+        }
+        let p = held_p(m);
+        if !exit::attach_stack_or_requeue(m, p, header) {
+            continue;
+        }
+        execute(m, p, header, slice);
+        // SAFETY: the G is running now, on this M, and its stack is nobody else's; g0's buffer is this M's own and is
+        // restored by whoever leaves a goroutine on this thread.
+        unsafe { switch(m.g0.get(), header.buf.get()) };
+    }
+}
+
+/// What this M runs next; sleeps until there is something.
+fn next(m: &'static M) -> (NonNull<G>, Slice) {
+    if let Some(bound) = m.locked_g.get() {
+        SCHED.stop_locked_m(m);
+        return (bound.into(), Slice::New);
+    }
+    if let Some(picked) = m.picked.take() {
+        return picked;
+    }
+    if m.p().is_none() {
+        SCHED.stop_m(m);
+    }
+    SCHED.find_runnable(m)
+}
+
+/// The P of an M that has one.
+pub(super) fn held_p(m: &'static M) -> HeldP<'static> {
+    match m.p() {
+        // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
+        Some(p) => unsafe { p.held() },
+        None => fatal!("m{} runs the scheduler without a P", m.id),
+    }
+}
+
+/// Makes a runnable G with a stack the running one.
+#[inline]
+fn execute(m: &'static M, p: HeldP<'_>, g: &'static G, slice: Slice) {
+    g.transition(Status::Runnable, Status::Running);
+    g.set_m(m);
+    m.set_cur_g(Some(g));
+    m.clear_preempt();
+    p.count_pick(slice);
+}
+
+/// The next G by fairness tick, `runnext` and ring: what every pick looks at first (S25).
+#[inline]
+pub(super) fn pick_local(p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
+    if p.is_fairness_tick()
+        && let Some(g) = SCHED.grab_global(p, Some(1))
+    {
+        return Some((g, Slice::New));
+    }
+    p.get()
+}
+
+/// Switches away from the running goroutine, to the next one if it is at hand, else to g0. Returns when the goroutine
+/// runs again, perhaps on another thread, inside the runtime and with a P.
+pub(super) fn leave(m: &'static M, g: &'static G, post: Post) {
+    let bound = is_bound(g);
+    if bound {
+        g.set_locked_m(Some(m));
+        m.locked_g.set(Some(g));
+    }
+    m.post.set(post);
+    let target = if bound { to_g0(m) } else { next_context(m) };
+    // SAFETY: `g` runs on this stack, so its buffer is ours to fill; the post-switch step publishes it only after that.
+    // `target` is g0's buffer, saved when this M last left its loop, or that of a G that `execute` made ours.
+    unsafe { switch(g.buf.get(), target) };
+    if bound {
+        m.locked_g.set(None);
+        if g.locks() == 0 {
+            g.set_locked_m(None);
+        }
+    }
+    after_switch();
+}
+
+/// Whether the goroutine must stay on its thread: while it unwinds, std counts its panic in a thread-local (D5).
+pub(super) fn is_bound(g: &G) -> bool {
+    std::thread::panicking() || g.locks() > 0
+}
+
+fn to_g0(m: &'static M) -> *const Gobuf {
+    m.set_cur_g(None);
+    m.g0.get()
+}
+
+/// Where a goroutine that leaves goes: straight to the next one, if it is at hand and can run here at once.
+#[inline]
+fn next_context(m: &'static M) -> *const Gobuf {
+    let Some(p) = m.p() else { return to_g0(m) };
+    // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
+    let p = unsafe { p.held() };
+    let Some((g, slice)) = pick_local(p) else { return to_g0(m) };
+    // SAFETY: headers are never unmapped.
+    let header = unsafe { g.as_ref() };
+    if header.locked_m().is_some() || !exit::attach_stack(p, header) {
+        m.picked.set(Some((g, slice)));
+        return to_g0(m);
+    }
+    execute(m, p, header, slice);
+    header.buf.get()
+}
+
+/// As [`next_context`], for a goroutine that has ended: its stack, now the M's, goes to the next one in place if that
+/// one is fresh.
+pub(super) fn next_context_after_exit(m: &'static M) -> *const Gobuf {
+    let Some(p) = m.p() else { return to_g0(m) };
+    // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
+    let p = unsafe { p.held() };
+    let Some((g, slice)) = pick_local(p) else { return to_g0(m) };
+    // SAFETY: headers are never unmapped.
+    let header = unsafe { g.as_ref() };
+    if header.locked_m().is_some() || !exit::inherit_stack(m, p, header) {
+        m.picked.set(Some((g, slice)));
+        return to_g0(m);
+    }
+    execute(m, p, header, slice);
+    header.buf.get()
+}
+
+/// First thing on every stack that was switched to: finishes what the goroutine that left could not do itself.
+#[inline]
+pub(super) fn after_switch() {
+    let m = match current::current() {
+        Some(m) => m,
+        None => fatal!("a goroutine was resumed on a foreign thread"),
+    };
+    match m.post.replace(Post::Nothing) {
+        Post::Nothing => {}
+        Post::Park(g) => {
+            let rt = Rt::resumed();
+            park::finish_parking(&rt, g);
+            core::mem::forget(rt);
+        }
+        Post::Requeue(g) => {
+            // SAFETY: headers are never unmapped.
+            unsafe { g.as_ref() }.transition(Status::Running, Status::Runnable);
+            SCHED.put_global_one(g);
+            SCHED.wake_p();
+        }
+        Post::FreeStack => exit::free_dead_stack(m),
+    }
+}
+
+/// Gives others their turn: the goroutine goes to the tail of the *global* queue (S17). A moving call.
+#[doc(alias = "Gosched")]
+pub(crate) fn yield_now() {
+    let Some(rt) = Rt::enter_moving() else { return std::thread::yield_now() };
+    let g = rt.g();
+    if is_bound(g) {
+        return;
+    }
+    leave(rt.into_m(), g, Post::Requeue(g.into()));
+    drop(Rt::resumed());
+}
+
+#[cfg(test)]
+fn note_loop_sp(m: &M) {
+    let sp: usize;
+    // SAFETY: copies a register.
+    unsafe { core::arch::asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack, preserves_flags)) };
+    let before = m.loop_sp.replace(sp);
+    assert!(before == 0 || before == sp, "g0's stack moved from {before:#x} to {sp:#x}");
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn note_loop_sp(_: &M) {}

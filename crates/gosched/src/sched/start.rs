@@ -1,0 +1,88 @@
+//! First use (S6): Ps, ownership barrier, handlers, template thread. No M exists until there is work for one.
+//!
+//! Invariant: `STATE` goes cold → starting → started, once; after a fork without exec it says so in the child for
+//! ever, where no thread of ours exists (D9).
+
+use core::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Once;
+
+use gosched_queue::{StealOrder, barrier};
+use gosched_switch::{StackClass, check_platform};
+
+use super::SCHED;
+use crate::fatal::fatal;
+use crate::m::{current, template};
+use crate::p::P;
+use crate::runtime::config::{self, Settings};
+use crate::sys::{signal, thread};
+use crate::{overflow, panics};
+
+const COLD: u8 = 0;
+const STARTED: u8 = 1;
+const FORKED: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(COLD);
+static STARTING: Once = Once::new();
+
+/// Starts the runtime if it isn't running. Called by everything that a foreign thread can call.
+#[inline]
+pub(crate) fn ensure_started() {
+    // ORDERING: Acquire pairs with the Release in `start`: who sees it started sees Ps and settings.
+    if STATE.load(Ordering::Acquire) != STARTED {
+        ensure_started_slow();
+    }
+}
+
+#[cold]
+fn ensure_started_slow() {
+    if STATE.load(Ordering::Relaxed) == FORKED {
+        fatal!(
+            "gosched was used after a fork: its threads did not come along. Exec a program in the child, or use \
+             std::process::Command, which does"
+        );
+    }
+    STARTING.call_once(|| start(&config::freeze()));
+}
+
+/// The number of Ps the runtime has, or would start with.
+pub(crate) fn started_procs() -> usize {
+    ensure_started();
+    SCHED.procs() as usize
+}
+
+/// The class of stacks for goroutines that ask for nothing else. Valid once started.
+#[inline]
+pub(super) fn default_class() -> StackClass {
+    config::settings().stack
+}
+
+fn start(settings: &'static Settings) {
+    if let Err(unsupported) = check_platform() {
+        fatal!("{unsupported}");
+    }
+    let _ = barrier::init();
+    signal::install(overflow::on_fault);
+    panics::install_hook();
+    thread::on_fork(forked);
+    SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
+    let n = settings.procs;
+    let _ = SCHED.steal_order.set(StealOrder::new(n));
+    for id in (0..n).rev() {
+        let p: &'static P = Box::leak(Box::new(P::new(id, settings.stack)));
+        // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
+        SCHED.all_p[id as usize].store(core::ptr::from_ref(p).cast_mut(), Ordering::Release);
+        SCHED.put_idle_p(&mut SCHED.lock.lock(), p);
+    }
+    SCHED.procs.store(n, Ordering::Relaxed);
+    if let Err(error) = template::start() {
+        fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
+    }
+    // ORDERING: Release pairs with the Acquire in `ensure_started`.
+    STATE.store(STARTED, Ordering::Release);
+}
+
+/// In the child of a fork: this thread is nobody's M, and the runtime is dead.
+unsafe extern "C" fn forked() {
+    current::set(None);
+    STATE.store(FORKED, Ordering::Relaxed);
+}

@@ -1,0 +1,33 @@
+//! Anonymous memory for things that live as long as the process.
+
+use core::ptr::NonNull;
+
+/// Maps `bytes` of zeroed, page-aligned memory that is never unmapped and costs nothing until touched.
+/// `None` when the system has none left.
+pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory.
+    let ptr = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if ptr == libc::MAP_FAILED { None } else { NonNull::new(ptr.cast()) }
+}
+
+/// Makes the lowest page of a mapping inaccessible, so that running over its lower end faults.
+pub(crate) fn guard_lowest_page(base: NonNull<u8>) -> bool {
+    // SAFETY: the caller owns the mapping; nothing lives in its lowest page yet.
+    unsafe { libc::mprotect(base.as_ptr().cast(), page_size(), libc::PROT_NONE) == 0 }
+}
+
+/// The size of a page.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: sysconf has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
+}

@@ -1,0 +1,7 @@
+//! The operating system, wrapped: each file turns one corner of Linux into functions the scheduler can use
+//! without thinking of `errno`. Nothing here knows a G, M or P.
+
+pub(crate) mod cpu;
+pub(crate) mod mem;
+pub(crate) mod signal;
+pub(crate) mod thread;

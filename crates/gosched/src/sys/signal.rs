@@ -1,0 +1,115 @@
+//! Stack overflow, caught: an alternate signal stack for each M and a handler for SIGSEGV and SIGBUS.
+//!
+//! The handler asks one question, through a function given at installation: does this address lie in the guard
+//! of what runs on this thread? That function does not return if so. Every other fault goes to whatever handler
+//! was there before, or to the default action.
+//!
+//! Invariant: the handler runs on the M's own alternate stack, since the goroutine's is used up. It touches only
+//! the M, the G it runs and `write(2)`.
+
+use core::cell::UnsafeCell;
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::mem;
+
+const ALT_STACK_BYTES: usize = 64 * 1024;
+
+/// Says which address faulted; does not return if that was a stack overflow.
+pub(crate) type OnFault = fn(address: usize);
+
+static ON_FAULT: AtomicUsize = AtomicUsize::new(0);
+
+/// The handlers that were there before ours, written once before ours is installed.
+struct Previous(UnsafeCell<[MaybeUninit<libc::sigaction>; 2]>);
+// SAFETY: written in `install` before the handler that reads it can run, never after.
+unsafe impl Sync for Previous {}
+static PREVIOUS: Previous = Previous(UnsafeCell::new([const { MaybeUninit::zeroed() }; 2]));
+
+const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
+
+/// Gives the calling thread a guarded alternate signal stack. Without memory for it the thread goes without:
+/// an overflow then still ends the process, only less politely.
+pub(crate) fn give_alternate_stack() {
+    let Some(base) = mem::map_forever(ALT_STACK_BYTES + mem::page_size()) else { return };
+    if !mem::guard_lowest_page(base) {
+        return;
+    }
+    // SAFETY: the stack described lies inside the mapping, above its guard page, and is never unmapped.
+    unsafe {
+        let stack = libc::stack_t {
+            ss_sp: base.as_ptr().add(mem::page_size()).cast(),
+            ss_flags: 0,
+            ss_size: ALT_STACK_BYTES,
+        };
+        libc::sigaltstack(&stack, null_mut());
+    }
+}
+
+/// Installs the fault handler once for the process.
+pub(crate) fn install(on_fault: OnFault) {
+    ON_FAULT.store(on_fault as usize, Ordering::Relaxed);
+    for (i, signal) in SIGNALS.into_iter().enumerate() {
+        // SAFETY: called once, before any M exists, so nobody reads PREVIOUS yet; the old action is fetched before
+        // ours is set, so that a fault on another thread in between finds it. `handler` has the signature that
+        // SA_SIGINFO asks for.
+        unsafe {
+            let previous = (*PREVIOUS.0.get())[i].as_mut_ptr();
+            libc::sigaction(signal, core::ptr::null(), previous);
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+            libc::sigemptyset(&mut action.sa_mask);
+            libc::sigaction(signal, &action, null_mut());
+        }
+    }
+}
+
+extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let on_fault = ON_FAULT.load(Ordering::Relaxed);
+    // SAFETY: the kernel passes a valid siginfo; ON_FAULT holds an `OnFault` since before the handler was set.
+    unsafe {
+        let on_fault = core::mem::transmute::<usize, OnFault>(on_fault);
+        on_fault((*info).si_addr().addr());
+        chain(signal, info, context);
+    }
+}
+
+/// Does what would have happened without us.
+///
+/// # Safety
+/// Called from the handler with the handler's arguments.
+unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let i = SIGNALS.iter().position(|s| *s == signal).unwrap_or(0);
+    // SAFETY: PREVIOUS was written before the handler was set.
+    let previous = unsafe { (*PREVIOUS.0.get())[i].assume_init_ref() };
+    match previous.sa_sigaction {
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // A fault can't be ignored: the default action, when the faulting instruction runs again.
+            // SAFETY: plain data; SIG_DFL needs no handler.
+            unsafe {
+                let mut action: libc::sigaction = core::mem::zeroed();
+                action.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &action, null_mut());
+            }
+        }
+        address if previous.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: installed with SA_SIGINFO, so it has this signature.
+            unsafe {
+                let f = core::mem::transmute::<usize, extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)>(
+                    address,
+                );
+                f(signal, info, context);
+            }
+        }
+        address => {
+            // SAFETY: installed without SA_SIGINFO, so it takes the signal's number only.
+            unsafe {
+                let f = core::mem::transmute::<usize, extern "C" fn(c_int)>(address);
+                f(signal);
+            }
+        }
+    }
+}

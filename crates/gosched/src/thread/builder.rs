@@ -1,0 +1,194 @@
+//! How goroutines are made: `spawn`, `Builder`, and what `go` and `run` share with them.
+#![allow(unsafe_code)]
+
+use core::panic::Location;
+use core::ptr::NonNull;
+use std::io;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use gosched_switch::StackClass;
+
+use super::join::{JoinHandle, Joinable};
+use super::scope::{Scope, ScopedJoinHandle};
+use crate::g::G;
+use crate::runtime::config::{self, StackSizeError};
+use crate::sched::{self, Role, Spawn};
+
+/// Starts a goroutine. The same as [`go`](crate::go).
+///
+/// Never moves the caller. Dropping the handle detaches the goroutine.
+///
+/// ```
+/// let handle = gosched::thread::spawn(|| 6 * 7);
+/// assert_eq!(handle.join().unwrap(), 42);
+/// ```
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    go_tracked(f, Location::caller())
+}
+
+/// `go`, for a caller elsewhere.
+pub(crate) fn go_tracked<F, T>(f: F, place: &'static Location<'static>) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, place };
+    // SAFETY: closure and result borrow nothing.
+    let g = unsafe { sched::spawn(how, f) };
+    JoinHandle::new(joinable(g, None))
+}
+
+/// The handle's half of a goroutine that was just spawned.
+pub(super) fn joinable<T>(g: NonNull<G>, name: Option<Arc<str>>) -> Joinable<T> {
+    // SAFETY: this is the one handle of the goroutine, whose closure returns a T.
+    unsafe { Joinable::new(g, name) }
+}
+
+/// `run`, for a caller elsewhere: a goroutine that may borrow from the caller, who waits for it.
+pub(crate) fn run_tracked<F, T>(f: F, place: &'static Location<'static>) -> T
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    let class = Some(config::settings().main_stack);
+    let how = Spawn { name: None, class, role: Role::Main, group: None, place };
+    // SAFETY: the result is waited for and taken below, in this frame, whatever happens; so closure and result end
+    // before anything they borrow. Joining does not unwind between the two.
+    let g = unsafe { sched::spawn(how, f) };
+    match joinable::<T>(g, None).join() {
+        Ok(value) => value,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Makes goroutines with a name or a stack size of their own, as `std::thread::Builder` does threads.
+///
+/// ```
+/// use gosched::thread::Builder;
+///
+/// let handle = Builder::new().name("worker".into()).stack_size(1 << 20).spawn(|| {
+///     gosched::thread::current().name().map(str::to_owned)
+/// })?;
+/// assert_eq!(handle.join().unwrap().as_deref(), Some("worker"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "a Builder does nothing until it spawns"]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    /// No name, the default stack.
+    ///
+    /// ```
+    /// gosched::thread::Builder::new().spawn(|| ())?.join().unwrap();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Names the goroutine, for panic messages and dumps.
+    ///
+    /// # Panics
+    ///
+    /// `spawn` panics if the name contains a null byte, as std's does.
+    ///
+    /// ```
+    /// let handle = gosched::thread::Builder::new().name("parser".into()).spawn(|| ())?;
+    /// assert_eq!(handle.thread().name(), Some("parser"));
+    /// # handle.join().unwrap();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn name(mut self, name: String) -> Builder {
+        self.name = Some(name);
+        self
+    }
+
+    /// How far its stack may grow, in bytes: rounded up to a power of two, at most 1 GiB. Memory is used only as far
+    /// as it is touched.
+    ///
+    /// ```
+    /// let deep = gosched::thread::Builder::new().stack_size(8 << 20).spawn(|| {
+    ///     let large = [1u8; 4 << 20];
+    ///     std::hint::black_box(&large).len()
+    /// })?;
+    /// assert_eq!(deep.join().unwrap(), 4 << 20);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn stack_size(mut self, bytes: usize) -> Builder {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Starts the goroutine. Never moves the caller.
+    ///
+    /// # Errors
+    ///
+    /// If the stack size is too small or absurdly large; the text says what is possible.
+    ///
+    /// ```
+    /// let error = gosched::thread::Builder::new().stack_size(1).spawn(|| ()).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    /// ```
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let how = self.into_spawn(Location::caller())?;
+        let name = how.name.clone();
+        // SAFETY: closure and result borrow nothing.
+        let g = unsafe { sched::spawn(how, f) };
+        Ok(JoinHandle::new(joinable(g, name)))
+    }
+
+    /// Starts the goroutine inside a [`scope`](super::scope). Never moves the caller.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spawn`](Builder::spawn).
+    ///
+    /// ```
+    /// let text = String::from("borrowed");
+    /// let len = gosched::scope(|s| {
+    ///     let handle = gosched::thread::Builder::new().spawn_scoped(s, || text.len()).unwrap();
+    ///     handle.join().unwrap()
+    /// });
+    /// assert_eq!(len, 8);
+    /// ```
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Ok(scope.spawn_with(self.into_spawn(Location::caller())?, f))
+    }
+
+    fn into_spawn(self, place: &'static Location<'static>) -> io::Result<Spawn> {
+        let class = self
+            .stack_size
+            .map(StackClass::for_size)
+            .transpose()
+            .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, StackSizeError(why)))?;
+        let name = self.name.map(|name| {
+            assert!(!name.contains('\0'), "goroutine name may not contain interior null bytes");
+            Arc::from(name)
+        });
+        Ok(Spawn { name, class, role: Role::Ordinary, group: None, place })
+    }
+}

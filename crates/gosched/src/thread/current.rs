@@ -1,0 +1,152 @@
+//! Who am I, and how am I woken: `Thread`, `park`, `unpark`.
+//!
+//! A [`Thread`] names one incarnation of a header by address and id. The address stays valid for ever, the id tells a
+//! later goroutine from this one, so a `Thread` kept beyond the goroutine's end is harmless.
+#![allow(unsafe_code)]
+
+use core::fmt;
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+use gosched_queue::{Token, Unpark};
+
+use crate::g::G;
+use crate::m;
+use crate::sched::{self, Commit};
+use crate::waiter::{ThreadParker, WaitReason, Waiter};
+
+/// A goroutine, or a thread that is not ours, as others refer to it.
+///
+/// ```
+/// let handle = gosched::go(|| gosched::thread::park());
+/// let thread = handle.thread().clone();
+/// thread.unpark();
+/// handle.join().unwrap();
+/// thread.unpark(); // it is gone: nothing happens
+/// ```
+#[derive(Clone)]
+pub struct Thread(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Goroutine { g: NonNull<G>, id: u64, name: Option<Arc<str>> },
+    Foreign(Arc<ThreadParker>),
+}
+
+// SAFETY: the header is type-stable and is spoken to by id, through atomics.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
+impl Thread {
+    pub(super) fn goroutine(g: NonNull<G>, id: u64, name: Option<Arc<str>>) -> Thread {
+        Thread(Repr::Goroutine { g, id, name })
+    }
+
+    /// Its id, unique among all goroutines and threads of the process's life.
+    ///
+    /// ```
+    /// let (a, b) = (gosched::go(|| ()), gosched::go(|| ()));
+    /// assert_ne!(a.thread().id(), b.thread().id());
+    /// ```
+    pub fn id(&self) -> ThreadId {
+        match &self.0 {
+            Repr::Goroutine { id, .. } => ThreadId(*id),
+            Repr::Foreign(parker) => ThreadId(parker.id),
+        }
+    }
+
+    /// Its name, if it has one.
+    ///
+    /// ```
+    /// assert_eq!(gosched::go(|| gosched::thread::current().name().map(str::to_owned)).join().unwrap(), None);
+    /// ```
+    pub fn name(&self) -> Option<&str> {
+        match &self.0 {
+            Repr::Goroutine { name, .. } => name.as_deref(),
+            Repr::Foreign(parker) => parker.name.as_deref(),
+        }
+    }
+
+    /// Lets its current or next [`park`] return. Never moves the caller.
+    ///
+    /// ```
+    /// gosched::run(|| {
+    ///     let me = gosched::thread::current();
+    ///     gosched::go(move || me.unpark());
+    ///     gosched::thread::park();
+    /// });
+    /// ```
+    pub fn unpark(&self) {
+        match &self.0 {
+            Repr::Goroutine { g, id, .. } => {
+                // SAFETY: headers are never unmapped; the token word knows another incarnation by its id.
+                if unsafe { g.as_ref() }.token.unpark(*id) == Unpark::Wake {
+                    Waiter::Goroutine(*g).wake();
+                }
+            }
+            Repr::Foreign(parker) => {
+                if parker.token.unpark(parker.id) == Unpark::Wake {
+                    parker.wake();
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread").field("id", &self.id()).field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// The id of a goroutine or thread.
+///
+/// ```
+/// gosched::run(|| assert_eq!(gosched::thread::current().id(), gosched::thread::current().id()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ThreadId(u64);
+
+/// The calling goroutine's [`Thread`], or, on a thread that is not ours, that thread's. Never moves.
+///
+/// ```
+/// let handle = gosched::go(|| gosched::thread::current().id());
+/// let id = handle.thread().id();
+/// assert_eq!(handle.join().unwrap(), id);
+/// ```
+pub fn current() -> Thread {
+    match m::current::current().and_then(|m| m.cur_g()) {
+        // SAFETY: we run on the goroutine, so it is alive.
+        Some(g) => Thread::goroutine(g.into(), g.id(), unsafe { g.name() }.cloned()),
+        None => Thread(Repr::Foreign(ThreadParker::current())),
+    }
+}
+
+/// Waits for the token that [`Thread::unpark`] leaves, and takes it. Does not return without one.
+///
+/// A moving call. On a thread that is not a goroutine it blocks the thread.
+///
+/// ```
+/// gosched::run(|| {
+///     gosched::thread::current().unpark();
+///     gosched::thread::park(); // the token is there
+/// });
+/// ```
+pub fn park() {
+    let _ = sched::wait(WaitReason::Park, |waiter| {
+        let token = match &waiter {
+            Waiter::Goroutine(g) => {
+                // SAFETY: headers are never unmapped, and this one is the caller's.
+                let g = unsafe { g.as_ref() };
+                g.token.park(g.id())
+            }
+            Waiter::Thread(parker) => parker.token.park(parker.id),
+            Waiter::Async(_) => Token::Consumed,
+        };
+        match token {
+            Token::Absent => Commit::Wait,
+            Token::Consumed => Commit::Refuse,
+        }
+    });
+}

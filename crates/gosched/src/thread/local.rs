@@ -1,0 +1,324 @@
+//! `goroutine_local!` and its keys, with the names of `std::thread::LocalKey`.
+//!
+//! The key is the address of its static. On a goroutine the value lives in the goroutine's table and moves with it
+//! from thread to thread; on a foreign thread in a table of that thread.
+#![allow(unsafe_code)]
+
+use core::cell::{Cell, RefCell, UnsafeCell};
+use core::fmt;
+use core::ptr::NonNull;
+
+use crate::g::locals::{Found, Locals};
+use crate::m;
+
+/// Declares values of which each goroutine has its own, as `thread_local!` does for threads.
+///
+/// On a thread that is not a goroutine they are thread-local. A value is made at its first use; its destructor runs
+/// at the goroutine's end, before a `join` returns.
+///
+/// ```
+/// use std::cell::Cell;
+///
+/// gosched::goroutine_local! {
+///     /// Requests this goroutine has served.
+///     static SERVED: Cell<u32> = const { Cell::new(0) };
+/// }
+///
+/// gosched::run(|| {
+///     SERVED.set(3);
+///     let other = gosched::go(|| SERVED.get()).join().unwrap();
+///     assert_eq!((SERVED.get(), other), (3, 0));
+/// });
+/// ```
+#[macro_export]
+macro_rules! goroutine_local {
+    () => {};
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = const $init:block; $($rest:tt)*) => {
+        $crate::goroutine_local!(@key [$(#[$attr])*] $vis $name, $t, const $init);
+        $crate::goroutine_local!($($rest)*);
+    };
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = const $init:block) => {
+        $crate::goroutine_local!(@key [$(#[$attr])*] $vis $name, $t, const $init);
+    };
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = $init:expr; $($rest:tt)*) => {
+        $crate::goroutine_local!(@key [$(#[$attr])*] $vis $name, $t, $init);
+        $crate::goroutine_local!($($rest)*);
+    };
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = $init:expr) => {
+        $crate::goroutine_local!(@key [$(#[$attr])*] $vis $name, $t, $init);
+    };
+    (@key [$(#[$attr:meta])*] $vis:vis $name:ident, $t:ty, $init:expr) => {
+        $(#[$attr])*
+        $vis static $name: $crate::thread::LocalKey<$t> = {
+            fn init() -> $t {
+                $init
+            }
+            $crate::thread::LocalKey::__new(init)
+        };
+    };
+}
+
+/// A key declared by [`goroutine_local!`](crate::goroutine_local).
+///
+/// ```
+/// gosched::goroutine_local! {
+///     static NAME: String = String::from("none");
+/// }
+/// assert_eq!(NAME.with(|name| name.len()), 4);
+/// ```
+pub struct LocalKey<T: 'static> {
+    init: fn() -> T,
+}
+
+/// The value is being destroyed or already is.
+///
+/// ```
+/// gosched::goroutine_local! {
+///     static KEY: u8 = 1;
+/// }
+/// let value: Result<u8, gosched::thread::AccessError> = KEY.try_with(|v| *v);
+/// assert_eq!(value, Ok(1));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccessError;
+
+impl fmt::Debug for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessError").finish()
+    }
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("already destroyed")
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+/// A foreign thread's table. Its values are destroyed when the thread ends.
+struct ForeignLocals(UnsafeCell<Locals>);
+
+impl Drop for ForeignLocals {
+    fn drop(&mut self) {
+        // By now `try_with` refuses, so no destructor can come back to this table.
+        while let Some(value) = self.0.get_mut().take_last() {
+            value.destroy();
+        }
+    }
+}
+
+thread_local! {
+    static FOREIGN: ForeignLocals = ForeignLocals(UnsafeCell::default());
+}
+
+/// Lends the caller's table for a moment. `f` must not run user code.
+fn with_table<R>(f: impl FnOnce(&mut Locals) -> R) -> Result<R, AccessError> {
+    match m::current::current().and_then(|m| m.cur_g()) {
+        // SAFETY: we run as this goroutine, and no `f` here runs code that could come back.
+        Some(g) => Ok(f(unsafe { Locals::of(g) })),
+        // SAFETY: the thread's own table, and no `f` here runs code that could come back.
+        None => FOREIGN.try_with(|table| f(unsafe { &mut *table.0.get() })).map_err(|_| AccessError),
+    }
+}
+
+impl<T: 'static> LocalKey<T> {
+    #[doc(hidden)]
+    pub const fn __new(init: fn() -> T) -> LocalKey<T> {
+        LocalKey { init }
+    }
+
+    fn key(&'static self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    /// The address of the calling goroutine's value, made if need be.
+    fn get_or_make(&'static self) -> Result<NonNull<T>, AccessError> {
+        let key = self.key();
+        match with_table(|table| table.find(key))? {
+            Found::Value(value) => return Ok(value.cast()),
+            Found::Destroyed => return Err(AccessError),
+            Found::Absent => {}
+        }
+        let value = (self.init)();
+        // The initialiser may have made this very value meanwhile; then that one stays, and ours is dropped.
+        let mut value = Some(value);
+        with_table(|table| match table.find(key) {
+            Found::Value(value) => Ok(value.cast()),
+            Found::Destroyed => Err(AccessError),
+            Found::Absent => {
+                if let Some(value) = value.take() {
+                    table.insert(key, value);
+                }
+                match table.find(key) {
+                    Found::Value(value) => Ok(value.cast()),
+                    Found::Absent | Found::Destroyed => Err(AccessError),
+                }
+            }
+        })?
+    }
+
+    /// Calls `f` with the value of the calling goroutine.
+    ///
+    /// Never moves by itself; `f` may.
+    ///
+    /// # Panics
+    ///
+    /// If the value is being destroyed, or already is.
+    ///
+    /// ```
+    /// gosched::goroutine_local! { static ID: u32 = 7; }
+    /// assert_eq!(ID.with(|id| *id), 7);
+    /// ```
+    pub fn with<F, R>(&'static self, f: F) -> R
+    where
+        F: FnOnce(&T) -> R,
+    {
+        self.try_with(f).expect("cannot access a goroutine-local value during or after destruction")
+    }
+
+    /// As [`with`](LocalKey::with), with an error instead of a panic.
+    ///
+    /// # Errors
+    ///
+    /// If the value is being destroyed, or already is.
+    ///
+    /// ```
+    /// gosched::goroutine_local! { static ID: u32 = 7; }
+    /// assert_eq!(ID.try_with(|id| *id), Ok(7));
+    /// ```
+    pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
+    where
+        F: FnOnce(&T) -> R,
+    {
+        let value = self.get_or_make()?;
+        // SAFETY: the value's box stays until the goroutine ends, which it does not inside this call.
+        Ok(f(unsafe { value.as_ref() }))
+    }
+}
+
+impl<T: 'static> LocalKey<Cell<T>> {
+    /// Sets the value.
+    ///
+    /// ```
+    /// # use std::cell::Cell;
+    /// gosched::goroutine_local! { static X: Cell<i32> = Cell::new(0); }
+    /// X.set(4);
+    /// assert_eq!(X.get(), 4);
+    /// ```
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| cell.set(value));
+    }
+
+    /// A copy of the value.
+    ///
+    /// ```
+    /// # use std::cell::Cell;
+    /// gosched::goroutine_local! { static X: Cell<i32> = Cell::new(9); }
+    /// assert_eq!(X.get(), 9);
+    /// ```
+    pub fn get(&'static self) -> T
+    where
+        T: Copy,
+    {
+        self.with(Cell::get)
+    }
+
+    /// Takes the value and leaves the default.
+    ///
+    /// ```
+    /// # use std::cell::Cell;
+    /// gosched::goroutine_local! { static X: Cell<Option<i32>> = Cell::new(Some(1)); }
+    /// assert_eq!((X.take(), X.take()), (Some(1), None));
+    /// ```
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.with(Cell::take)
+    }
+
+    /// Replaces the value and returns the old one.
+    ///
+    /// ```
+    /// # use std::cell::Cell;
+    /// gosched::goroutine_local! { static X: Cell<i32> = Cell::new(1); }
+    /// assert_eq!((X.replace(2), X.get()), (1, 2));
+    /// ```
+    pub fn replace(&'static self, value: T) -> T {
+        self.with(|cell| cell.replace(value))
+    }
+}
+
+impl<T: 'static> LocalKey<RefCell<T>> {
+    /// Calls `f` with a borrow of the value.
+    ///
+    /// ```
+    /// # use std::cell::RefCell;
+    /// gosched::goroutine_local! { static LOG: RefCell<Vec<u8>> = RefCell::default(); }
+    /// assert!(LOG.with_borrow(|log| log.is_empty()));
+    /// ```
+    pub fn with_borrow<F, R>(&'static self, f: F) -> R
+    where
+        F: FnOnce(&T) -> R,
+    {
+        self.with(|cell| f(&cell.borrow()))
+    }
+
+    /// Calls `f` with a mutable borrow of the value.
+    ///
+    /// ```
+    /// # use std::cell::RefCell;
+    /// gosched::goroutine_local! { static LOG: RefCell<Vec<u8>> = RefCell::default(); }
+    /// LOG.with_borrow_mut(|log| log.push(1));
+    /// ```
+    pub fn with_borrow_mut<F, R>(&'static self, f: F) -> R
+    where
+        F: FnOnce(&mut T) -> R,
+    {
+        self.with(|cell| f(&mut cell.borrow_mut()))
+    }
+
+    /// Sets the value.
+    ///
+    /// ```
+    /// # use std::cell::RefCell;
+    /// gosched::goroutine_local! { static LOG: RefCell<Vec<u8>> = RefCell::default(); }
+    /// LOG.set(vec![1]);
+    /// ```
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| *cell.borrow_mut() = value);
+    }
+
+    /// Takes the value and leaves the default.
+    ///
+    /// ```
+    /// # use std::cell::RefCell;
+    /// gosched::goroutine_local! { static LOG: RefCell<Vec<u8>> = RefCell::new(vec![1]); }
+    /// assert_eq!((LOG.take(), LOG.take()), (vec![1], vec![]));
+    /// ```
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.with(RefCell::take)
+    }
+
+    /// Replaces the value and returns the old one.
+    ///
+    /// ```
+    /// # use std::cell::RefCell;
+    /// gosched::goroutine_local! { static LOG: RefCell<Vec<u8>> = RefCell::default(); }
+    /// assert_eq!(LOG.replace(vec![2]), vec![]);
+    /// ```
+    pub fn replace(&'static self, value: T) -> T {
+        self.with(|cell| cell.replace(value))
+    }
+}
+
+impl<T: 'static> fmt::Debug for LocalKey<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalKey").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,162 @@
+//! Goroutines that borrow: `scope` waits for all that were spawned in it, whatever happens.
+//!
+//! Invariant: the group counts the goroutines of the scope whose closure, or unwanted result, may still be alive; each
+//! counts itself out as its last step, and `scope` neither returns nor unwinds before all have.
+#![allow(unsafe_code)]
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::panic::Location;
+use core::ptr::NonNull;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::Result;
+use super::builder::joinable;
+use super::current::Thread;
+use super::join::Joinable;
+use crate::sched::{self, Group, Role, Spawn};
+
+/// A place to spawn goroutines that borrow from outside it; see [`scope`].
+///
+/// ```
+/// let mut numbers = vec![1, 2, 3];
+/// gosched::scope(|s| {
+///     s.spawn(|| numbers.push(4));
+/// });
+/// assert_eq!(numbers.len(), 4);
+/// ```
+pub struct Scope<'scope, 'env: 'scope> {
+    group: Group,
+    /// Invariant in both lifetimes, as std's.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Runs `f` with a scope for goroutines that borrow from the caller, and waits for all of them.
+///
+/// A moving call. If the closure panics, its goroutines are waited for first.
+///
+/// # Panics
+///
+/// If a goroutine of the scope panicked and was not joined; or with the panic of `f`.
+///
+/// ```
+/// let words = ["a", "goroutine", "borrows"];
+/// let mut longest = 0;
+/// let total: usize = gosched::scope(|s| {
+///     s.spawn(|| longest = words.iter().map(|w| w.len()).max().unwrap());
+///     let total = s.spawn(|| words.iter().map(|w| w.len()).sum());
+///     total.join().unwrap()
+/// });
+/// assert_eq!((longest, total), (9, 17));
+/// ```
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let scope = Scope { group: Group::new(), scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    scope.group.await_all();
+    match result {
+        Err(panic) => resume_unwind(panic),
+        Ok(_) if scope.group.has_unjoined_panic() => panic!("a scoped thread panicked"),
+        Ok(value) => value,
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Starts a goroutine that may borrow from outside the scope. Never moves the caller.
+    ///
+    /// ```
+    /// let text = String::from("here");
+    /// gosched::scope(|s| {
+    ///     s.spawn(|| assert_eq!(text, "here"));
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let how =
+            Spawn { name: None, class: None, role: Role::Ordinary, group: None, place: Location::caller() };
+        self.spawn_with(how, f)
+    }
+
+    pub(super) fn spawn_with<F, T>(&'scope self, how: Spawn, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let name = how.name.clone();
+        self.group.add();
+        // SAFETY: `scope` does not end before this goroutine has counted itself out, which it does when its closure is
+        // gone and, if the handle was dropped, its result too. A result whose handle lives is taken or dropped within
+        // 'scope, or never.
+        let g = unsafe { sched::spawn(Spawn { group: Some(NonNull::from(&self.group)), ..how }, f) };
+        ScopedJoinHandle(joinable(g, name), PhantomData)
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+/// Owns the right to wait for a goroutine of a [`scope`].
+///
+/// ```
+/// let numbers = [1, 2, 3];
+/// let sum = gosched::scope(|s| s.spawn(|| numbers.iter().sum::<i32>()).join().unwrap());
+/// assert_eq!(sum, 6);
+/// ```
+pub struct ScopedJoinHandle<'scope, T>(Joinable<T>, PhantomData<&'scope ()>);
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// Waits for the goroutine's end and returns its result, or `Err` with what it panicked with. A moving call.
+    ///
+    /// # Panics
+    ///
+    /// If a goroutine joins itself.
+    ///
+    /// ```
+    /// gosched::scope(|s| assert!(s.spawn(|| panic!("caught")).join().is_err()));
+    /// ```
+    pub fn join(self) -> Result<T> {
+        self.0.join()
+    }
+
+    /// The goroutine's [`Thread`].
+    ///
+    /// ```
+    /// gosched::scope(|s| {
+    ///     let handle = s.spawn(|| gosched::thread::park());
+    ///     handle.thread().unpark();
+    /// });
+    /// ```
+    pub fn thread(&self) -> &Thread {
+        self.0.thread()
+    }
+
+    /// Whether the goroutine has ended. Never moves.
+    ///
+    /// ```
+    /// gosched::scope(|s| {
+    ///     let handle = s.spawn(|| gosched::thread::park());
+    ///     assert!(!handle.is_finished());
+    ///     handle.thread().unpark();
+    /// });
+    /// ```
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}

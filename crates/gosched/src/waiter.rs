@@ -1,0 +1,114 @@
+//! Who waits, in three kinds (D6): a goroutine, a foreign thread, an async task. Every blocking primitive keeps
+//! [`Waiter`]s and knows nothing else of the scheduler; [`crate::sched::wait`] makes them, [`Waiter::wake`] ends
+//! the wait.
+//!
+//! Invariants:
+//! - A waiter is woken at most once, by whoever took it out of the primitive's queue. Waking is by value.
+//! - Waking an async waiter runs foreign code: never under a lock of ours, never inside the runtime.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::task::Waker;
+use std::sync::Arc;
+
+use gosched_queue::{Note, TokenWord};
+
+use crate::g::G;
+use crate::sched;
+
+/// Why a goroutine waits, in Go's words where Go has one (S48).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum WaitReason {
+    None = 0,
+    Join,
+    Park,
+    Future,
+}
+
+impl WaitReason {
+    pub(crate) fn from_u8(n: u8) -> WaitReason {
+        match n {
+            1 => WaitReason::Join,
+            2 => WaitReason::Park,
+            3 => WaitReason::Future,
+            _ => WaitReason::None,
+        }
+    }
+
+    /// As shown in brackets by a dump.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            WaitReason::None => "",
+            WaitReason::Join => "join",
+            WaitReason::Park => "park",
+            WaitReason::Future => "future",
+        }
+    }
+}
+
+/// Somebody who waits.
+pub(crate) enum Waiter {
+    /// A parked goroutine.
+    Goroutine(NonNull<G>),
+    /// A thread that is not ours.
+    Thread(Arc<ThreadParker>),
+    /// An async task.
+    Async(Waker),
+}
+
+// SAFETY: the pointer leads to a type-stable header whose wake-up is the holder's right alone.
+unsafe impl Send for Waiter {}
+
+impl Waiter {
+    /// Ends the wait.
+    pub(crate) fn wake(self) {
+        match self {
+            Waiter::Goroutine(g) => sched::ready_any(g),
+            Waiter::Thread(parker) => parker.wake(),
+            Waiter::Async(waker) => waker.wake(),
+        }
+    }
+}
+
+/// A waiter on the heap, at an address with room for a tag.
+#[repr(align(16))]
+pub(crate) struct BoxedWaiter(pub(crate) Waiter);
+
+/// A thread that is not ours, as we know it: where it sleeps, its park token, its name. One per thread.
+pub(crate) struct ThreadParker {
+    note: Note,
+    pub(crate) token: TokenWord,
+    pub(crate) id: u64,
+    pub(crate) name: Option<Box<str>>,
+}
+
+/// Ids of foreign threads stay apart from those of goroutines.
+const FOREIGN_IDS: u64 = 1 << 61;
+
+impl ThreadParker {
+    fn new() -> Arc<ThreadParker> {
+        static IDS: AtomicU64 = AtomicU64::new(FOREIGN_IDS);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let name = std::thread::current().name().map(Box::from);
+        Arc::new(ThreadParker { note: Note::new(), token: TokenWord::new(id), id, name })
+    }
+
+    /// The calling thread's. A thread whose locals are gone already gets a new one.
+    pub(crate) fn current() -> Arc<ThreadParker> {
+        thread_local! {
+            static PARKER: Arc<ThreadParker> = ThreadParker::new();
+        }
+        PARKER.try_with(Arc::clone).unwrap_or_else(|_| ThreadParker::new())
+    }
+
+    /// Sleeps until the one `wake` of this wait.
+    pub(crate) fn sleep(&self) {
+        self.note.sleep();
+        self.note.clear();
+    }
+
+    pub(crate) fn wake(&self) {
+        self.note.wake();
+    }
+}

@@ -1,0 +1,29 @@
+//! What the user sees when an attribute cannot be applied: a message that names the remedy, at the
+//! token that is in the way.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+/// A mistake in the user's source.
+#[derive(Debug)]
+pub struct Error {
+    span: Span,
+    message: String,
+}
+
+impl Error {
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Error { span, message: message.into() }
+    }
+
+    /// The error as source text: compiling it shows the message at the right place.
+    pub fn into_compile_error(self) -> TokenStream {
+        let Error { span, message } = self;
+        quote_spanned! { span=> ::core::compile_error! { #message } }
+    }
+
+    #[cfg(test)]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}

@@ -1,0 +1,114 @@
+//! The asymmetric barrier of the ownership protocol: the M's side is (nearly) free, the taker's side pays.
+//!
+//! `membarrier(PRIVATE_EXPEDITED)` makes every running thread of the process execute a full fence. So the M needs
+//! only keep the *compiler* from reordering its store of `in_rt` and its load of `intr`; wherever the taker's
+//! [`heavy`] falls between them, it acts as the fence that is missing there. Where the kernel refuses, both
+//! sides are an ordinary `SeqCst` fence.
+//!
+//! Invariants:
+//! - the mode is chosen once, by [`init`], before the first M exists, and never changes afterwards (a `light` of
+//!   one mode does not pair with a `heavy` of the other);
+//! - before `init` the mode is the fence, which is always right;
+//! - loom knows no membarrier: it checks the fence mode. The membarrier mode is stressed natively
+//!   (`tests/stress_owner.rs`).
+
+#[cfg(not(loom))]
+pub use native::{force_fence, heavy, init, light, mode};
+
+#[cfg(loom)]
+pub use model::{heavy, init, light, mode};
+
+/// Which barrier is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A `SeqCst` fence on both sides.
+    Fence,
+    /// A compiler fence against `membarrier`.
+    Membarrier,
+}
+
+#[cfg(not(loom))]
+mod native {
+    use super::Mode;
+    use rustix::thread::{MembarrierCommand, membarrier};
+    use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
+
+    /// Read on every entry to the runtime and written once: `Relaxed`, since whoever makes the first M publishes it.
+    static MEMBARRIER: AtomicBool = AtomicBool::new(false);
+
+    /// Registers the process for expedited membarriers; on any error the fence stays in use for good.
+    ///
+    /// Call it once, before the first M exists: with other threads alive it takes up to 35 ms.
+    pub fn init() -> Mode {
+        if membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok() {
+            MEMBARRIER.store(true, Ordering::Relaxed);
+        }
+        mode()
+    }
+
+    /// Which barrier is in use.
+    pub fn mode() -> Mode {
+        if MEMBARRIER.load(Ordering::Relaxed) { Mode::Membarrier } else { Mode::Fence }
+    }
+
+    /// Selects the fence, for tests of it. Not while an M exists.
+    #[doc(hidden)]
+    pub fn force_fence() {
+        MEMBARRIER.store(false, Ordering::Relaxed);
+    }
+
+    /// The M's side: no later load is done before an earlier store, as far as a [`heavy`] can see.
+    #[inline(always)]
+    pub fn light() {
+        if MEMBARRIER.load(Ordering::Relaxed) {
+            // ORDERING: partner is the membarrier in `heavy`, which supplies the hardware's half.
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            // ORDERING: partner is the fence in `heavy`.
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// The taker's side: between what stands before it and what stands after it, every other thread of the process
+    /// has passed a full fence.
+    ///
+    /// # Panics
+    ///
+    /// If the kernel, having registered us, refuses: there is no way on, since the Ms rely on it.
+    pub fn heavy() {
+        // ORDERING: partner is `light`. In membarrier mode the system call is also a full fence of this thread;
+        // the fence here keeps the compiler, and the language's model, in line.
+        fence(Ordering::SeqCst);
+        if MEMBARRIER.load(Ordering::Relaxed) {
+            membarrier(MembarrierCommand::PrivateExpedited).expect("membarrier was registered");
+        }
+    }
+}
+
+#[cfg(loom)]
+mod model {
+    use super::Mode;
+    use crate::sync::{Ordering, fence};
+
+    /// Nothing to do: loom knows only the fence.
+    pub fn init() -> Mode {
+        Mode::Fence
+    }
+
+    /// Always the fence.
+    pub fn mode() -> Mode {
+        Mode::Fence
+    }
+
+    /// The M's side.
+    pub fn light() {
+        // ORDERING: partner is the fence in `heavy`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// The taker's side.
+    pub fn heavy() {
+        // ORDERING: partner is the fence in `light`.
+        fence(Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,48 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to look
+//!
+//! | file | holds |
+//! |---|---|
+//! | `sync.rs` | std or loom: atomics, fences, the futex |
+//! | `barrier.rs` | the asymmetric barrier (membarrier, or a fence) |
+//! | `list.rs` | [`List`], intrusive FIFO |
+//! | `ring.rs` | [`Ring`], the run queue of a P |
+//! | `next.rs` | [`NextSlot`], `runnext` |
+//! | `steal.rs` | [`grab_count`], [`StealOrder`]: how much to take, and whom to ask first |
+//! | `idle.rs` | [`IdleWord`], idle Ps and spinning Ms |
+//! | `note.rs` | [`Note`], one-shot sleep and wake |
+//! | `owner.rs` | [`Owner`], whose P is it |
+//! | `lock.rs` | [`Lock`], the runtime's internal lock |
+//! | `status.rs` | [`StatusWord`], running, parking, waiting |
+//! | `token.rs` | [`TokenWord`], park and unpark |
+//! | `join.rs` | [`JoinWord`], who owns a result |
+
+pub mod barrier;
+mod idle;
+#[allow(clippy::new_without_default, reason = "a join word belongs to a header and is never made by default")]
+mod join;
+mod list;
+mod lock;
+mod next;
+mod note;
+mod owner;
+mod ring;
+mod status;
+mod steal;
+pub mod sync;
+#[cfg(all(test, not(loom)))]
+mod testing;
+mod token;
+
+pub use idle::{Idle, IdleWord, LastSpinner, Spinning};
+pub use join::{Detach, Finish, Header, JoinWaiter, JoinWord, Registered};
+pub use list::{Linked, List};
+pub use lock::{Lock, LockGuard};
+pub use next::NextSlot;
+pub use note::{Note, Wake};
+pub use owner::{Entered, Intr, Owner, Retake, Retaking, Settled, TakerToken};
+pub use ring::{Full, Ring, RingOwner, keep_order};
+pub use status::{Parked, Readied, Scan, Status, StatusWord};
+pub use steal::{StealIter, StealOrder, grab_count};
+pub use token::{Token, TokenWord, Unpark};

@@ -1,0 +1,147 @@
+//! The runtime's internal lock (D6): a bounded spin, then a futex. Never `sched_yield`, which inverts priorities.
+//!
+//! Own rather than `std::sync::Mutex` for two reasons: a goroutine that parks releases its lock from the *other*
+//! stack, after the switch ([`LockGuard::leak`], [`Lock::force_unlock`]); and poisoning, which std looks up in
+//! thread-local storage on every lock, has no meaning for runtime state.
+//!
+//! Invariants: the word is FREE, HELD (nobody sleeps) or CONTENDED (someone may sleep). Who slept re-acquires as
+//! CONTENDED, because others may still sleep. Held only inside the runtime and never across user code.
+
+use crate::sync::{Futex, Ordering, const_fn, relax};
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const CONTENDED: u32 = 2;
+
+/// Looks at a held lock before sleeping: about the time of a short critical section on another core. Under loom one
+/// look is as good as a hundred.
+const SPINS: u32 = if cfg!(loom) { 1 } else { 100 };
+
+/// A mutual-exclusion lock around a value.
+///
+/// ```
+/// use gosched_queue::Lock;
+/// static TOTAL: Lock<u64> = Lock::new(0);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 1);
+/// ```
+pub struct Lock<T> {
+    futex: Futex,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the lock hands its value to one thread at a time, which needs `Send` and nothing more.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+/// A held [`Lock`]; released when dropped.
+#[must_use = "the lock is released when the guard is dropped"]
+pub struct LockGuard<'l, T> {
+    lock: &'l Lock<T>,
+}
+
+// SAFETY: shares nothing but `&T`. (It may also be sent: the futex does not care who unlocks.)
+unsafe impl<T: Sync> Sync for LockGuard<'_, T> {}
+
+impl<T> Lock<T> {
+    const_fn! {
+        /// A free lock.
+        pub const fn new(value: T) -> Lock<T> {
+            Lock { futex: Futex::new(FREE), value: UnsafeCell::new(value) }
+        }
+    }
+
+    /// Acquires the lock, blocking the thread if need be.
+    #[inline]
+    pub fn lock(&self) -> LockGuard<'_, T> {
+        match self.try_lock() {
+            Some(guard) => guard,
+            None => self.lock_slow(),
+        }
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        // ORDERING: partner is the swap in `force_unlock`.
+        let won = self.futex.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
+        // Lazily: a guard that is made in vain would release the lock when dropped.
+        won.is_ok().then(|| LockGuard { lock: self })
+    }
+
+    #[cold]
+    fn lock_slow(&self) -> LockGuard<'_, T> {
+        for _ in 0..SPINS {
+            match self.futex.word.load(Ordering::Relaxed) {
+                FREE => {
+                    if let Some(guard) = self.try_lock() {
+                        return guard;
+                    }
+                }
+                HELD => relax(),
+                _ => break,
+            }
+        }
+        // ORDERING: partner is the swap in `force_unlock`.
+        while self.futex.word.swap(CONTENDED, Ordering::Acquire) != FREE {
+            self.futex.wait(CONTENDED, None);
+        }
+        LockGuard { lock: self }
+    }
+
+    /// Releases a lock whose guard was [leaked](LockGuard::leak).
+    ///
+    /// # Safety
+    ///
+    /// The lock is held, its guard was leaked, and this is the one call that makes up for it.
+    #[inline]
+    pub unsafe fn force_unlock(&self) {
+        // ORDERING: partners are the acquires in `try_lock` and `lock_slow`.
+        if self.futex.word.swap(FREE, Ordering::Release) == CONTENDED {
+            self.futex.wake_one();
+        }
+    }
+}
+
+impl<'l, T> LockGuard<'l, T> {
+    /// Keeps the lock held beyond the guard, for [`Lock::force_unlock`].
+    #[inline]
+    pub fn leak(self) -> &'l Lock<T> {
+        let lock = self.lock;
+        std::mem::forget(self);
+        lock
+    }
+}
+
+impl<T> Deref for LockGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard is the possession of the lock.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for LockGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard is the possession of the lock, and there is one.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for LockGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard held the lock and is gone after this.
+        unsafe { self.lock.force_unlock() }
+    }
+}
+
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Lock<T> {
+        Lock::new(T::default())
+    }
+}

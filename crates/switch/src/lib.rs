@@ -1,0 +1,58 @@
+//! Context switch and guarded stacks: the floor that gosched's goroutines stand on.
+//!
+//! Two rooms. [`arch`](mod@arch) holds the switch: [`Gobuf`], [`switch`], [`jump`]. [`stack`](mod@stack) holds the
+//! memory: [`StackPool`] maps guarded stacks in slabs, [`StackCache`] keeps a few of them at hand for one owner.
+//! Neither knows the other, and neither knows what a goroutine, a worker thread or a processor is.
+//! `README.md` beside this crate tells the contract, shows the layouts and lists the rejected designs.
+//!
+//! # Example
+//!
+//! ```
+//! use gosched_switch::{Gobuf, StackClass, StackPool, jump, switch};
+//!
+//! static POOL: StackPool = StackPool::new();
+//!
+//! struct Pair {
+//!     main: Gobuf,
+//!     other: Gobuf,
+//!     sum: u32,
+//! }
+//!
+//! unsafe extern "sysv64" fn entry(arg: usize) -> ! {
+//!     let pair = arg as *mut Pair;
+//!     // SAFETY: `arg` is the pair below, which outlives this context; only one of the two contexts runs at a time.
+//!     unsafe {
+//!         (*pair).sum += 1;
+//!         switch(&raw mut (*pair).other, &raw const (*pair).main);
+//!         (*pair).sum += 10;
+//!         jump(&raw const (*pair).main)
+//!     }
+//! }
+//!
+//! gosched_switch::check_platform().unwrap();
+//! let stack = POOL.alloc(StackClass::DEFAULT).unwrap();
+//! let mut pair = Pair { main: Gobuf::empty(), other: Gobuf::empty(), sum: 0 };
+//! let p = &raw mut pair;
+//! // SAFETY: the stack is ours alone and is given back only after its context has jumped away for ever.
+//! unsafe {
+//!     (*p).other = Gobuf::fresh(stack.top(), entry, p as usize);
+//!     switch(&raw mut (*p).main, &raw const (*p).other);
+//!     assert_eq!((*p).sum, 1);
+//!     switch(&raw mut (*p).main, &raw const (*p).other);
+//!     assert_eq!((*p).sum, 11);
+//! }
+//! POOL.free(stack);
+//! ```
+
+pub mod arch;
+pub mod stack;
+mod sys;
+mod uffd;
+
+pub use arch::{Entry, Gobuf, Unsupported, check_platform, jump, switch};
+#[doc(hidden)]
+pub use stack::GuardRung;
+pub use stack::{
+    DEFAULT_SIZE, MAX_SIZE, OutOfStacks, SizeError, Stack, StackCache, StackClass, StackPool, StackStats,
+    min_size,
+};
