@@ -68,7 +68,7 @@ mod waiter;
 pub mod __private;
 #[cfg(test)]
 #[allow(unsafe_code)]
-mod tests;
+mod testing;
 
 use core::panic::Location;
 

@@ -244,6 +244,19 @@ mod tests {
         assert_eq!(word.stop_spinning(second), LastSpinner::Yes);
     }
 
+    /// S38: the last busy P gets a spinner exactly when nobody else will look.
+    #[test]
+    fn claims_for_the_last_busy_p_only_if_nobody_else_looks() {
+        let word = IdleWord::new(1);
+        assert!(word.try_claim_last_busy().is_none(), "a P is idle: it can be woken");
+        word.p_busy();
+        let only = word.try_claim_last_busy().unwrap();
+        assert!(word.try_claim_last_busy().is_none());
+        let second = word.start_spinning();
+        assert_eq!(word.stop_spinning(only), LastSpinner::No);
+        assert_eq!(word.stop_spinning(second), LastSpinner::Yes);
+    }
+
     #[test]
     #[should_panic = "no P was idle"]
     fn p_busy_without_an_idle_p_is_noticed() {

@@ -1,8 +1,7 @@
 //! The runtime's internal lock (D6): a bounded spin, then a futex. Never `sched_yield`, which inverts priorities.
 //!
-//! Own rather than `std::sync::Mutex` for two reasons: a goroutine that parks releases its lock from the *other*
-//! stack, after the switch ([`LockGuard::leak`], [`Lock::force_unlock`]); and poisoning, which std looks up in
-//! thread-local storage on every lock, has no meaning for runtime state.
+//! Own rather than `std::sync::Mutex` because a goroutine that parks releases its lock from the *other* stack, after
+//! the switch ([`LockGuard::leak`], [`Lock::force_unlock`]); and because poisoning has no meaning for runtime state.
 //!
 //! Invariants: the word is FREE, HELD (nobody sleeps) or CONTENDED (someone may sleep). Who slept re-acquires as
 //! CONTENDED, because others may still sleep. Held only inside the runtime and never across user code.

@@ -1,10 +1,10 @@
 //! Models of what sleeps: the note (S29) and the lock, over a futex that compares and sleeps in one step.
 //!
 //! Seen to fail (2026-11-15):
-//! - `Note::wake` stores SET without waking a sleeper: `a_wake_up_is_never_lost` (deadlock);
+//! - `Note::wake` does not wake the sleeper: `a_wake_up_is_never_lost` (deadlock);
 //! - `Note::wake`'s swap `Relaxed`: the same test (what was written before is not visible);
-//! - `Note::begin_sleep` answers an already SET note as if it were clear: the same test (deadlock);
-//! - `Note::end_sleep` stores CLEAR instead of its CAS: `a_time_out_races_with_the_wake_up`;
+//! - `Note::begin_sleep` sleeps though the note is SET: `a_time_out_races_with_the_wake_up` (deadlock);
+//! - `Note::end_sleep` stores CLEAR instead of its CAS: the same test (deadlock);
 //! - `Lock::lock_slow` acquires as HELD after it slept: `three_threads_share_a_lock` (deadlock);
 //! - `Lock::try_lock` makes its guard before it knows that it won (found so): the same test;
 //! - `Lock::force_unlock` `Relaxed`: the same test (a race on the value).

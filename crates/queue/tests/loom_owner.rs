@@ -4,7 +4,16 @@
 //! Each P is an `UnsafeCell`: loom reports any two uses that are not ordered.
 //!
 //! Seen to fail (2026-11-15):
-//! PLACEHOLDER
+//! - no fence in `barrier::light`, or none in `barrier::heavy`: every test but `a_request_does_not_hit_…` (two users);
+//! - `exit` `Relaxed`, or `finish_retake`'s load of `in_rt` `Relaxed`: the same tests;
+//! - `finish_retake` takes the P though `in_rt` is 1: `a_request_does_not_hit_the_next_goroutine`;
+//! - `settle` leaves RETAKING as it is, or goes to NONE by a store instead of a CAS: all tests;
+//! - `clear_preempt` takes off PREEMPT but not RETAKING: `a_request_does_not_hit_the_next_goroutine`;
+//! - takers CAS BLOCKING: `an_announced_call_is_not_retaken`;
+//! - the taker reads `m.p` before `begin_retake`, or after it has won: `the_taker_gets_the_p_that_the_m_holds` and
+//!   `a_regained_p_is_protected_too`.
+//!
+//! Not to be seen here: `regain` without its release; the fence in `enter` does the same. See `Owner::leave`.
 
 #![cfg(loom)]
 

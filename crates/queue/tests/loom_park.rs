@@ -5,7 +5,10 @@
 //! that nobody ran.
 //!
 //! Seen to fail (2026-11-15):
-//! PLACEHOLDER
+//! - `ready` makes a parking G runnable at once: two Ms on one stack;
+//! - the post-switch step is done before the switch: the same;
+//! - `finish_parking` ignores the mark: a G that nobody ran;
+//! - `transition` `Relaxed`: the resumed G does not see its stack.
 
 #![cfg(loom)]
 

@@ -1,11 +1,12 @@
 //! Model of the run queue (S55): whatever thieves do, each node is taken exactly once, and its taker sees its contents.
 //!
 //! Seen to fail, one change at a time (2026-11-15):
-//! - `RingOwner::publish` `Relaxed`: `pushing_and_popping_against_two_thieves` (contents not visible);
+//! - `RingOwner::publish` `Relaxed`: `pushing_and_popping_against_two_thieves` (an old slot is read, a node lost);
 //! - `grab`'s load of tail `Relaxed`: the same test;
 //! - `advance_head` as a check and a store instead of a CAS: all three tests (a node twice);
-//! - `overflow` reads first and moves the head by a store: `overflowing_against_a_thief`;
-//! - `push` does not look whether there is room: `a_slot_is_used_again_while_a_thief_reads_it`.
+//! - `overflow` moves the head by a store instead of a CAS: `overflowing_against_a_thief`;
+//! - `push` does not look whether there is room: `a_slot_is_used_again_while_a_thief_reads_it`;
+//! - `grab` believes a torn reading: the same test (the thief's own node is overwritten).
 //!
 //! Not to be seen here: `advance_head` without its release. loom executes loads in program order, so it cannot read a
 //! slot's *later* value, which is what that release forbids.

@@ -5,8 +5,8 @@
 //!
 //! Seen to fail (2026-11-15):
 //! - `NextSlot::replace` not `SeqCst` (its `dekker_fence` removed): `new_work_finds_the_m_that_gives_up`;
-//! - `IdleWord::stop_spinning` and `p_idle` not `SeqCst` (their `dekker_fence` removed): the same test;
-//! - the M does not look again after `stop_spinning`: both tests;
+//! - `IdleWord`'s `stop_spinning` and `p_idle` not `SeqCst` (their `dekker_fence` removed): both tests;
+//! - the M does not look again, or looks before it says that it goes idle: both tests;
 //! - no `publish_fence` after a push to the ring: `work_kicked_into_the_ring_finds_it_too`.
 
 #![cfg(loom)]

@@ -1,7 +1,8 @@
 //! The ownership protocol under real threads (D1), with `membarrier` and with fences: the M in the runtime and a taker never
 //! use a P at once. This is the only check of the membarrier mode, which loom does not know.
 //!
-//! Seen to fail (2026-11-15): PLACEHOLDER
+//! Seen to fail (2026-11-15): `heavy` without its `membarrier` (`with_membarrier`: the P lost while in use); `light` without
+//! its fence (`with_fences`: the same).
 
 #![cfg(not(loom))]
 
@@ -74,6 +75,10 @@ fn run_m(model: &Model) -> (u64, u64) {
         uses += 1;
         model.owner.exit();
         random.pause();
+        if random.below(16) == 0 {
+            // In user code for about as long as a membarrier takes.
+            (0..random.below(400)).for_each(|_| std::hint::spin_loop());
+        }
     }
     (uses, losses)
 }

@@ -2,7 +2,8 @@
 //! comes from outside, in single roots that grow into trees, so that the workers fall asleep again and again; a
 //! lost wake-up leaves a root lying and the test hanging.
 //!
-//! Seen to fail (2026-11-15): PLACEHOLDER
+//! Seen to fail (2026-11-15): a worker that goes idle does not look once more; `inject` does not wake (both hang). The missing
+//! `publish_fence` was *not* seen here (the store buffer is too quick): that is loom's to find.
 
 #![cfg(not(loom))]
 
@@ -226,10 +227,11 @@ fn no_wake_up_is_lost() {
             sched.inject(&tree[0]);
             trees += 1;
             // Mostly one tree at a time: the workers fall asleep after it, or are just about to.
-            while random.below(4) != 0 && sched.done.load(Ordering::Acquire) < trees * TREE {
-                std::thread::yield_now();
+            let alone = random.below(8) != 0;
+            while alone && sched.done.load(Ordering::Acquire) < trees * TREE {
+                std::hint::spin_loop();
             }
-            (0..random.below(4_000)).for_each(|_| std::hint::spin_loop());
+            (0..random.below(200)).for_each(|_| std::hint::spin_loop());
         }
         while sched.done.load(Ordering::Acquire) < trees * TREE {
             std::thread::yield_now();

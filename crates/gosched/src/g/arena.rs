@@ -84,7 +84,7 @@ fn map_chunk(chunk: usize) -> *mut G {
         Some(base) => base.as_ptr().cast(),
         None => fatal!(
             "out of memory for goroutine headers ({} MiB wanted): raise the memory limit or run fewer goroutines",
-            headers * size_of::<G>() >> 20
+            (headers * size_of::<G>()) >> 20
         ),
     }
 }

@@ -9,7 +9,7 @@ use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use gosched_queue::{Full, Linked, List, NextSlot, Ring};
+use gosched_queue::{Full, Linked, List, NextSlot, Ring, keep_order};
 use gosched_switch::StackCache;
 
 use crate::g::G;
@@ -47,6 +47,10 @@ pub(crate) struct P {
     pub(crate) ring: Ring<G, RING>,
     own: UnsafeCell<Own>,
 }
+
+/// The older half of a full ring and the G that did not fit: 129 that belong on the global queue (S21).
+#[must_use = "these goroutines would never run"]
+pub(crate) struct Overflow(pub(crate) List<G>);
 
 /// What only the P's owner touches.
 pub(crate) struct Own {
@@ -159,6 +163,12 @@ impl core::ops::Deref for HeldP<'_> {
 }
 
 impl<'a> HeldP<'a> {
+    /// The P itself.
+    #[cfg(test)]
+    pub(crate) fn as_p(self) -> &'a P {
+        self.0
+    }
+
     /// The caches.
     #[inline]
     pub(crate) fn own<R>(self, f: impl FnOnce(&mut Own) -> R) -> R {
@@ -166,43 +176,42 @@ impl<'a> HeldP<'a> {
         f(unsafe { &mut *self.0.own.get() })
     }
 
-    /// Puts a new or readied G in `runnext`; who was there goes to the ring's tail (S21).
+    /// Puts a new or readied G in `runnext`; who was there goes to the ring's tail (S21). Returns what overflows.
     #[doc(alias = "runqput")]
     #[inline]
-    pub(crate) fn put_next(self, g: NonNull<G>, random: impl FnMut() -> u32) {
-        if let Some(kicked) = self.0.next.replace(g) {
-            self.put_tail(kicked, random);
-        }
+    pub(crate) fn put_next(self, g: NonNull<G>, random: impl FnMut() -> u32) -> Option<Overflow> {
+        let kicked = self.0.next.replace(g)?;
+        self.put_tail(kicked, random)
     }
 
-    /// Puts a G at the ring's tail; if the ring is full, half of it and the G go to the global queue as one batch.
+    /// Puts a G at the ring's tail; if the ring is full, half of it and the G are returned.
     #[inline]
-    pub(crate) fn put_tail(self, g: NonNull<G>, random: impl FnMut() -> u32) {
+    pub(crate) fn put_tail(self, g: NonNull<G>, random: impl FnMut() -> u32) -> Option<Overflow> {
         // SAFETY: we own the P.
         let owner = unsafe { self.0.ring.owner() };
-        if let Err(Full(g)) = owner.push(g) {
-            self.overflow(g, random);
+        match owner.push(g) {
+            Ok(()) => None,
+            Err(Full(g)) => self.overflow(g, random),
         }
     }
 
     #[doc(alias = "runqputslow")]
     #[cold]
-    fn overflow(self, mut g: NonNull<G>, mut random: impl FnMut() -> u32) {
+    fn overflow(self, mut g: NonNull<G>, mut random: impl FnMut() -> u32) -> Option<Overflow> {
         // SAFETY: we own the P.
         let owner = unsafe { self.0.ring.owner() };
         loop {
             let batch = if debug::get().randomize {
                 owner.overflow(g, |bound| random() as usize % bound)
             } else {
-                owner.overflow(g, |bound| bound - 1)
+                owner.overflow(g, keep_order)
             };
             if let Some(batch) = batch {
-                SCHED.put_global(batch);
-                return;
+                return Some(Overflow(batch));
             }
             // Thieves made room meanwhile.
             match owner.push(g) {
-                Ok(()) => return,
+                Ok(()) => return None,
                 Err(Full(back)) => g = back,
             }
         }

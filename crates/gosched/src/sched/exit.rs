@@ -127,6 +127,9 @@ fn leave_for_ever(rt: Rt, group: Option<&Group>) -> ! {
     if let Some(group) = group {
         group.ended(&rt);
     }
+    if rt.p().is_none() {
+        rt.m.forget_p();
+    }
     let m = rt.into_m();
     m.post.set(Post::FreeStack);
     let target = schedule::next_context_after_exit(m);

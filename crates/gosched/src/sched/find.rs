@@ -27,7 +27,7 @@ impl Sched {
             if let Some(found) = schedule::pick_local(p) {
                 return found;
             }
-            if let Some(g) = self.grab_global(p, None).or_else(|| self.steal_work(m, p)) {
+            if let Some(g) = self.search(m, p) {
                 return (g, Slice::New);
             }
             if let Some(g) = self.give_up_p(m, p) {
@@ -44,6 +44,11 @@ impl Sched {
                 self.stop_m(m);
             }
         }
+    }
+
+    /// What a P with empty queues looks at: the global queue, then the others' rings.
+    pub(super) fn search(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
+        self.grab_global(p, None).or_else(|| self.steal_work(m, p))
     }
 
     /// Puts the P on the idle list, unless the global queue has got something meanwhile.
@@ -71,7 +76,7 @@ impl Sched {
 
     /// Takes half of somebody's ring (S26). Only as a spinner, and there are few of those (S30).
     #[doc(alias = "stealWork")]
-    fn steal_work(&self, m: &'static M, p: HeldP<'_>) -> Option<NonNull<G>> {
+    fn steal_work(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
         if !m.is_spinning() {
             m.set_spinning(self.idle.try_start_spinning(self.procs())?);
         }
@@ -114,11 +119,4 @@ impl Shared {
     pub(super) fn no_global_work(&self) -> bool {
         self.runq.is_empty()
     }
-}
-
-/// The search as a function of one P, for tests.
-#[cfg(test)]
-pub(crate) fn steal_into(p: HeldP<'_>, victim: &P) -> Option<NonNull<G>> {
-    // SAFETY: `p` proves that we own the ring.
-    unsafe { p.ring.owner() }.steal_from(&victim.ring).or_else(|| steal_runnext(victim))
 }

@@ -23,6 +23,8 @@ mod park;
 mod schedule;
 mod spawn;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};

@@ -16,6 +16,7 @@ use gosched_queue::{Parked, Readied, Status};
 use super::{Rt, SCHED, schedule, start};
 use crate::g::G;
 use crate::m::Post;
+use crate::p::Overflow;
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
 
 /// What `publish` decided.
@@ -97,7 +98,11 @@ pub(crate) fn ready(rt: Option<&Rt>, g: NonNull<G>) {
 /// Queues a G that the caller has made runnable, and sees to it that somebody runs it.
 pub(crate) fn enqueue(rt: Option<&Rt>, g: NonNull<G>) {
     match rt.and_then(|rt| rt.p().map(|p| (rt.m, p))) {
-        Some((m, p)) => p.put_next(g, || m.random()),
+        Some((m, p)) => {
+            if let Some(Overflow(batch)) = p.put_next(g, || m.random()) {
+                SCHED.put_global(batch);
+            }
+        }
         None => SCHED.put_global_one(g),
     }
     SCHED.wake_p();

@@ -9,7 +9,7 @@ use std::sync::Once;
 use gosched_queue::{StealOrder, barrier};
 use gosched_switch::{StackClass, check_platform};
 
-use super::SCHED;
+use super::{SCHED, Sched};
 use crate::fatal::fatal;
 use crate::m::{current, template};
 use crate::p::P;
@@ -41,7 +41,7 @@ fn ensure_started_slow() {
              std::process::Command, which does"
         );
     }
-    STARTING.call_once(|| start(&config::freeze()));
+    STARTING.call_once(|| start(config::freeze()));
 }
 
 /// The number of Ps the runtime has, or would start with.
@@ -65,20 +65,27 @@ fn start(settings: &'static Settings) {
     panics::install_hook();
     thread::on_fork(forked);
     SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
-    let n = settings.procs;
-    let _ = SCHED.steal_order.set(StealOrder::new(n));
-    for id in (0..n).rev() {
-        let p: &'static P = Box::leak(Box::new(P::new(id, settings.stack)));
-        // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
-        SCHED.all_p[id as usize].store(core::ptr::from_ref(p).cast_mut(), Ordering::Release);
-        SCHED.put_idle_p(&mut SCHED.lock.lock(), p);
-    }
-    SCHED.procs.store(n, Ordering::Relaxed);
+    SCHED.make_ps(settings.procs, settings.stack);
     if let Err(error) = template::start() {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
     }
     // ORDERING: Release pairs with the Acquire in `ensure_started`.
     STATE.store(STARTED, Ordering::Release);
+}
+
+impl Sched {
+    /// Makes the Ps, all idle.
+    #[doc(alias = "procresize")]
+    pub(super) fn make_ps(&self, n: u32, stacks: StackClass) {
+        let _ = self.steal_order.set(StealOrder::new(n));
+        for id in (0..n).rev() {
+            let p: &'static P = Box::leak(Box::new(P::new(id, stacks)));
+            // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
+            self.all_p[id as usize].store(core::ptr::from_ref(p).cast_mut(), Ordering::Release);
+            self.put_idle_p(&mut self.lock.lock(), p);
+        }
+        self.procs.store(n, Ordering::Relaxed);
+    }
 }
 
 /// In the child of a fork: this thread is nobody's M, and the runtime is dead.

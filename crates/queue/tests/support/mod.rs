@@ -122,7 +122,7 @@ impl Watchdog {
     pub fn new(test: &'static str) -> Watchdog {
         let (over, wait) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            if wait.recv_timeout(std::time::Duration::from_secs(30))
+            if wait.recv_timeout(std::time::Duration::from_secs(15))
                 == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
             {
                 eprintln!("{test}: hangs");

@@ -1,0 +1,68 @@
+//! The chapters, in the order they are told.
+//!
+//! A new one: a file here with a `CHAPTER`, a `mod` line and a place in [`CHAPTERS`]. Its `run` is called on the
+//! process's main thread, before the runtime has started; what lies between the file's cut marks is shown as its code.
+
+use std::env;
+use std::io;
+use std::process::{Command, Output};
+
+use crate::page::Page;
+
+mod deep;
+mod foreign;
+mod goroutines;
+mod idle;
+mod locals;
+mod million;
+mod order;
+mod panics;
+mod park;
+mod parked;
+mod scope;
+mod stealing;
+mod yielding;
+
+pub static CHAPTERS: [&Chapter; 13] = [
+    &goroutines::CHAPTER,
+    &million::CHAPTER,
+    &parked::CHAPTER,
+    &order::CHAPTER,
+    &stealing::CHAPTER,
+    &yielding::CHAPTER,
+    &park::CHAPTER,
+    &scope::CHAPTER,
+    &panics::CHAPTER,
+    &locals::CHAPTER,
+    &deep::CHAPTER,
+    &foreign::CHAPTER,
+    &idle::CHAPTER,
+];
+
+/// Whether what was shown is as it should be; if not, what is wrong.
+pub type Check = Result<(), String>;
+
+pub struct Chapter {
+    pub name: &'static str,
+    pub title: &'static str,
+    /// What is shown and why it matters, in a line or two.
+    pub why: &'static str,
+    /// The chapter's own file.
+    pub source: &'static str,
+    pub run: fn(&Page, big: bool) -> Check,
+    /// What `run` lets a process of its own do, by [`aside`]: things that end a process, or that it wants to quote.
+    pub aside: fn(),
+}
+
+/// For chapters without an aside.
+fn nothing() {}
+
+/// Runs a chapter's aside in a process of its own.
+fn aside(chapter: &Chapter) -> io::Result<Output> {
+    Command::new(env::current_exe()?).args(["--aside", chapter.name]).env("RUST_BACKTRACE", "0").output()
+}
+
+/// The check itself.
+fn ensure(holds: bool, otherwise: impl Into<String>) -> Check {
+    if holds { Ok(()) } else { Err(otherwise.into()) }
+}

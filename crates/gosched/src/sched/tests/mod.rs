@@ -1,0 +1,6 @@
+//! Tests that look inside the scheduler: the well-known pictures with their numbers (S56), and the protocols'
+//! corners that the public API cannot reach.
+
+mod pictures;
+mod protocol;
+mod taken;

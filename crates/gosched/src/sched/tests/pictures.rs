@@ -1,0 +1,185 @@
+//! The well-known pictures (S56), on a scheduler of their own whose goroutines nobody runs; and, where threads
+//! matter, in a process of their own.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use gosched_switch::StackClass;
+
+use super::super::{SCHED, Sched};
+use crate::g::G;
+use crate::m::M;
+use crate::p::{HeldP, Overflow, RING};
+use crate::testing::{runnable, succeeds_in_child};
+
+/// A scheduler with `n` Ps and no thread.
+fn scheduler(n: u32) -> &'static Sched {
+    let sched: &'static Sched = Box::leak(Box::new(Sched::new()));
+    sched.make_ps(n, StackClass::DEFAULT);
+    sched
+}
+
+/// P number `id`, taken off the idle list.
+fn busy(sched: &'static Sched, id: u32) -> HeldP<'static> {
+    let p = sched.take_idle_p().unwrap();
+    assert_eq!(p.id, id, "Ps come off the idle list in order");
+    // SAFETY: off the list, the P is the test's.
+    unsafe { p.held() }
+}
+
+fn push(p: HeldP<'_>, gs: &[NonNull<G>]) {
+    for g in gs {
+        assert!(p.put_tail(*g, || 0).is_none());
+    }
+}
+
+/// An M that exists on paper, and holds `p`.
+fn m_with(p: HeldP<'static>) -> &'static M {
+    let m = M::new(u64::from(p.id), p.as_p(), None);
+    m.acquire_p(p.as_p());
+    m
+}
+
+/// S56, S26: an idle P steals half. Before: P0 [5], P1 []. After: P0 [2], P1 runs one and has [2].
+#[test]
+fn an_idle_p_steals_half() {
+    let sched = scheduler(2);
+    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let gs = runnable(5);
+    push(p0, &gs);
+    let m = m_with(p1);
+    let run = sched.search(m, p1).unwrap();
+    assert_eq!((p0.ring.len(), p1.ring.len()), (2, 2));
+    assert_eq!(run, gs[2], "the oldest three were taken, the last of them runs");
+    assert!(m.is_spinning(), "a thief spins until it leaves the search");
+    sched.stop_spinning(m);
+    assert_eq!(sched.idle.snapshot().spinning, 0);
+}
+
+/// S26: of one, one is taken; a lone `runnext` too, but only when nothing else is to be had.
+#[test]
+fn a_lone_goroutine_and_runnext_are_stolen() {
+    let sched = scheduler(2);
+    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let gs = runnable(2);
+    let m = m_with(p1);
+    assert!(p0.put_next(gs[0], || 0).is_none());
+    push(p0, &gs[1..]);
+    assert_eq!(sched.search(m, p1), Some(gs[1]), "the ring comes before runnext");
+    assert_eq!(sched.search(m, p1), Some(gs[0]));
+    assert_eq!(sched.search(m, p1), None);
+    sched.stop_spinning(m);
+}
+
+/// S56, S25: an idle P takes from the global queue before it steals. Before: global [4], P0 [4], P1 []. After: P1 runs
+/// one and has [2], global [1], P0 untouched.
+#[test]
+fn the_global_queue_comes_before_stealing() {
+    let sched = scheduler(2);
+    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let gs = runnable(8);
+    push(p0, &gs[..4]);
+    for g in &gs[4..] {
+        sched.put_global_one(*g);
+    }
+    let m = m_with(p1);
+    assert_eq!(sched.search(m, p1), Some(gs[4]));
+    assert_eq!((sched.runq_len(), p0.ring.len(), p1.ring.len()), (1, 4, 2));
+    assert!(!m.is_spinning(), "nobody spins for what lies in the global queue");
+}
+
+/// S24: 2 queued and 3 Ps: 1; 4 and 4: 2; 4 and 2: 3.
+#[test]
+fn shares_of_the_global_queue() {
+    for (queued, procs, share) in [(2, 3, 1), (4, 4, 2), (4, 2, 3), (1000, 2, 128)] {
+        let sched = scheduler(procs);
+        let p = busy(sched, 0);
+        for g in runnable(queued) {
+            sched.put_global_one(g);
+        }
+        assert!(sched.grab_global(p, None).is_some());
+        assert_eq!((sched.runq_len(), p.ring.len()), (queued - share, share - 1));
+    }
+}
+
+/// S23: the fairness tick takes exactly one from the global queue, whatever lies there.
+#[test]
+fn the_fairness_tick_takes_exactly_one() {
+    let sched = scheduler(1);
+    let p = busy(sched, 0);
+    let gs = runnable(4);
+    for g in &gs[..3] {
+        sched.put_global_one(*g);
+    }
+    push(p, &gs[3..]);
+    assert_eq!(sched.grab_global(p, Some(1)), Some(gs[0]));
+    assert_eq!((sched.runq_len(), p.ring.len()), (2, 1));
+}
+
+/// S56, S21: a full ring overflows. Before: ring [256], then one more. After: ring [128], global [129] of which none
+/// twice; the next put goes into the ring again.
+#[test]
+fn a_full_ring_overflows() {
+    let sched = scheduler(1);
+    let p = busy(sched, 0);
+    let gs = runnable(RING + 2);
+    push(p, &gs[..RING]);
+    let mut seed = 1_u32;
+    let random = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        seed
+    };
+    let Some(Overflow(batch)) = p.put_tail(gs[RING], random) else { panic!("the ring was full") };
+    assert_eq!((batch.len(), p.ring.len()), (129, 128));
+    sched.put_global(batch);
+    push(p, &gs[RING + 1..]);
+    assert_eq!((sched.runq_len(), p.ring.len()), (129, 129));
+    let mut seen: Vec<NonNull<G>> = core::iter::from_fn(|| sched.grab_global(p, Some(1))).collect();
+    let mut expected: Vec<NonNull<G>> = gs[..RING / 2].iter().chain([&gs[RING]]).copied().collect();
+    assert_ne!(seen, expected, "a batch is shuffled");
+    seen.sort();
+    expected.sort();
+    assert_eq!(seen, expected, "the oldest half and the one that did not fit, each once");
+}
+
+/// S56, S21: a child is born on its parent's P, in `runnext`; the one before it is kicked into the ring. With one P,
+/// one M. After an exit the local queue is next: see `tests/order.rs`.
+#[test]
+fn a_child_is_born_on_its_parents_p() {
+    succeeds_in_child("sched::tests::pictures::a_child_is_born_on_its_parents_p", 1, || {
+        let p = SCHED.p(0).unwrap();
+        assert_eq!((p.next.is_empty(), p.ring.len()), (true, 0));
+        let first = crate::go(|| ());
+        let newest = p.next.peek().unwrap();
+        // SAFETY: headers are never unmapped.
+        assert_eq!(unsafe { newest.as_ref() }.id(), 2);
+        assert_eq!(p.ring.len(), 0);
+        let second = crate::go(|| ());
+        assert_eq!((p.next.peek() == Some(newest), p.ring.len()), (false, 1));
+        assert_eq!(SCHED.all_m().count(), 1, "no P is idle, so nobody was woken");
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// S56, S31: creating a goroutine wakes one M for the idle P, and no more than there are Ps. Before: the creator's M
+/// runs, the other P is idle or searched for. After: at least 2 Ms; another one stole the goroutine, since its creator
+/// never let go.
+#[test]
+fn creating_a_goroutine_wakes_one_m() {
+    succeeds_in_child("sched::tests::pictures::creating_a_goroutine_wakes_one_m", 2, || {
+        static RAN: AtomicBool = AtomicBool::new(false);
+        assert!(SCHED.all_m().count() <= 2);
+        let child = crate::go(|| RAN.store(true, Ordering::Relaxed));
+        while !RAN.load(Ordering::Relaxed) {
+            core::hint::spin_loop();
+        }
+        assert!(SCHED.all_m().count() >= 2);
+        for _ in 0..100 {
+            drop(crate::go(|| ()));
+        }
+        child.join().unwrap();
+        // Besides the two that run, one per P may have been caught between giving up its P and going to sleep.
+        assert!(SCHED.all_m().count() <= 4, "{} Ms for two Ps", SCHED.all_m().count());
+    });
+}

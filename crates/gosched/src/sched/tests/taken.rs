@@ -1,0 +1,161 @@
+//! The taker's side of D1, played by a test: a P is taken from a goroutine in the middle of user code, others go on
+//! with it, and the goroutine finds its way back at its next call, whichever that is.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use gosched_queue::{Lock, Retake, TakerToken, barrier};
+
+use super::super::{Rt, SCHED, yield_now};
+use crate::m::M;
+use crate::testing::succeeds_in_child;
+
+/// The one taker of a test process.
+// SAFETY: the only token for the Ms of this process.
+static TAKER: Lock<TakerToken> = Lock::new(unsafe { TakerToken::new() });
+
+/// Tries to take the P of `m` and hand it to somebody else. Returns whether it won.
+fn take_p(m: &'static M) -> bool {
+    let mut taker = TAKER.lock();
+    let Some(begun) = m.owner.begin_retake(&mut taker) else { return false };
+    barrier::heavy();
+    // Outside the runtime `m.p` does not change; if the M enters, the retake fails and this is not used.
+    let p = m.p();
+    if m.owner.finish_retake(&mut taker, begun) == Retake::Refused {
+        return false;
+    }
+    let p = p.unwrap();
+    p.stop();
+    SCHED.hand_off_p(p);
+    true
+}
+
+/// Takes the P from the M of the calling goroutine, which is in user code, from another thread.
+fn lose_p() {
+    let m = crate::m::current::current().unwrap();
+    std::thread::scope(|s| {
+        s.spawn(|| while !take_p(m) {});
+    });
+}
+
+/// D1, S40: with one P, a goroutine that never enters the library does not stop the others once its P was taken; it
+/// goes on computing beside them.
+#[test]
+fn others_run_with_the_p_that_was_taken() {
+    succeeds_in_child("sched::tests::taken::others_run_with_the_p_that_was_taken", 1, || {
+        static RAN: AtomicUsize = AtomicUsize::new(0);
+        let others: Vec<_> = (0..10).map(|_| crate::go(|| RAN.fetch_add(1, Ordering::Relaxed))).collect();
+        lose_p();
+        while RAN.load(Ordering::Relaxed) < 10 {
+            core::hint::spin_loop();
+        }
+        for other in others {
+            other.join().unwrap();
+        }
+    });
+}
+
+/// D1: every kind of call copes with a lost P: those that do not move leave it lost and act as a foreign thread would,
+/// those that move get one back.
+#[test]
+fn every_call_copes_with_a_lost_p() {
+    for procs in [1, 2] {
+        succeeds_in_child("sched::tests::taken::every_call_copes_with_a_lost_p", procs, || {
+            for _ in 0..200 {
+                lose_p();
+                assert!(Rt::enter().unwrap().p().is_none());
+                let child = crate::go(|| 7); // does not move
+                assert!(Rt::enter().unwrap().p().is_none(), "go never moves, so the P stays lost");
+                assert!(crate::runtime::num_goroutine() >= 1);
+                assert_eq!(child.join().unwrap(), 7); // moves
+                assert!(Rt::enter().unwrap().p().is_some());
+                lose_p();
+                yield_now();
+                lose_p();
+                crate::runtime::checkpoint();
+                assert!(Rt::enter().unwrap().p().is_some());
+                lose_p();
+                crate::thread::current().unpark();
+                crate::thread::park();
+                crate::go(lose_p).join().unwrap(); // ends without a P
+            }
+        });
+    }
+}
+
+/// D5, D1: a goroutine that loses its P while it unwinds stays on its thread.
+#[test]
+fn losing_the_p_while_panicking() {
+    struct LosesItsP;
+    impl Drop for LosesItsP {
+        fn drop(&mut self) {
+            // SAFETY: gettid has no preconditions.
+            let tid = || unsafe { libc::gettid() };
+            let before = tid();
+            lose_p();
+            yield_now();
+            lose_p();
+            crate::go(|| assert!(!std::thread::panicking())).join().unwrap();
+            assert!(std::thread::panicking());
+            assert_eq!(tid(), before);
+        }
+    }
+    for procs in [1, 2] {
+        succeeds_in_child("sched::tests::taken::losing_the_p_while_panicking", procs, || {
+            std::panic::set_hook(Box::new(|_| {}));
+            for _ in 0..100 {
+                let result = crate::go(|| {
+                    let _guard = LosesItsP;
+                    panic!("on purpose");
+                })
+                .join();
+                assert_eq!(*result.unwrap_err().downcast::<&str>().unwrap(), "on purpose");
+            }
+        });
+    }
+}
+
+/// D1: takers against goroutines that enter and leave all the time: each piece of work is done once, nothing hangs, and
+/// no more goroutines run with a P than there are Ps.
+#[test]
+fn takers_against_busy_goroutines() {
+    for procs in [1, 2, 8] {
+        succeeds_in_child("sched::tests::taken::takers_against_busy_goroutines", procs, || {
+            static STOP: AtomicBool = AtomicBool::new(false);
+            static WINS: AtomicU64 = AtomicU64::new(0);
+            static DONE: AtomicUsize = AtomicUsize::new(0);
+            let taker = std::thread::spawn(|| {
+                while !STOP.load(Ordering::Relaxed) {
+                    for m in SCHED.all_m() {
+                        WINS.fetch_add(u64::from(take_p(m)), Ordering::Relaxed);
+                    }
+                }
+            });
+            let workers: Vec<_> = (0..16)
+                .map(|i| {
+                    crate::go(move || {
+                        for round in 0..500 {
+                            let pause = (i * 31 + round * 17) % 200;
+                            for _ in 0..pause {
+                                core::hint::spin_loop();
+                            }
+                            match round % 4 {
+                                0 => yield_now(),
+                                1 => crate::go(|| ()).join().unwrap(),
+                                2 => crate::runtime::checkpoint(),
+                                _ => drop(crate::go(yield_now)),
+                            }
+                        }
+                        DONE.fetch_add(1, Ordering::Relaxed);
+                    })
+                })
+                .collect();
+            for worker in workers {
+                worker.join().unwrap();
+            }
+            STOP.store(true, Ordering::Relaxed);
+            taker.join().unwrap();
+            assert_eq!(DONE.load(Ordering::Relaxed), 16);
+            assert!(WINS.load(Ordering::Relaxed) > 0, "the taker never won: this test shows nothing");
+        });
+    }
+}

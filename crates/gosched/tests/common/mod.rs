@@ -1,0 +1,253 @@
+//! What the integration tests share: a test that runs part of itself in a process of its own, with a watchdog.
+//!
+//! A test binary re-executes itself for one test; an environment variable tells the child that it is one. So a test
+//! can have its own number of Ps and its own fresh runtime, may die, and can count things of the whole process. A child
+//! that hangs dumps all its goroutines, and is killed if even that fails.
+#![allow(dead_code)] // Each test binary uses its own part.
+
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+const ROLE: &str = "GOSCHED_TEST_CHILD";
+const ARG: &str = "GOSCHED_TEST_ARG";
+const LIMIT: &str = "GOSCHED_TEST_LIMIT_MS";
+const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
+/// What a child that hung is given to say so itself before it is killed.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// In the parent: a child to be configured and run. In that child: runs `body` and exits.
+///
+/// `test` is the name of the calling test, as `--exact` wants it.
+pub fn child(test: &'static str, body: impl FnOnce()) -> Child {
+    if std::env::var(ROLE).is_ok_and(|role| role == test) {
+        println!("child {test}");
+        watch(test);
+        body();
+        std::process::exit(0);
+    }
+    Child::of(test).env(ROLE, test)
+}
+
+/// What the parent passed with [`Child::arg`].
+pub fn arg() -> String {
+    std::env::var(ARG).expect("the parent passes an argument")
+}
+
+/// A process that runs one test of this binary.
+#[derive(Clone)]
+pub struct Child {
+    test: &'static str,
+    env: Vec<(String, String)>,
+    flags: Vec<&'static str>,
+    limit: Duration,
+}
+
+impl Child {
+    /// Runs `test` as it is, even if it is marked as ignored.
+    pub fn of(test: &'static str) -> Child {
+        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT }
+    }
+
+    /// Lets a test that is marked as ignored run.
+    pub fn ignored(mut self) -> Child {
+        self.flags.push("--ignored");
+        self
+    }
+
+    pub fn env(mut self, key: &str, value: &str) -> Child {
+        self.env.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn procs(self, n: usize) -> Child {
+        self.env("GOMAXPROCS", &n.to_string())
+    }
+
+    pub fn arg(self, arg: &str) -> Child {
+        self.env(ARG, arg)
+    }
+
+    pub fn limit(mut self, limit: Duration) -> Child {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self) -> Outcome {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", self.test, "--nocapture", "--test-threads=1"]).args(&self.flags);
+        for inherited in ["GOMAXPROCS", "GOSCHED_STACK", "GOSCHED_DEBUG", ROLE, ARG] {
+            command.env_remove(inherited);
+        }
+        command.env(LIMIT, self.limit.as_millis().to_string());
+        command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let (stdout, stderr) = (read(process.stdout.take()), read(process.stderr.take()));
+        let (ended, end) = mpsc::channel::<()>();
+        let pid = process.id() as i32;
+        let limit = self.limit + GRACE;
+        let killer = thread::spawn(move || {
+            let late = end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+            if late {
+                // SAFETY: the child is not yet waited for, or just now: its id is its own.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+            }
+            late
+        });
+        let status = process.wait().unwrap();
+        drop(ended);
+        let killed = killer.join().unwrap();
+        let outcome = Outcome {
+            test: self.test,
+            code: status.code(),
+            signal: status.signal(),
+            stdout: stdout.join().unwrap(),
+            stderr: stderr.join().unwrap(),
+        };
+        assert!(!killed, "hung and was killed: {outcome:#?}");
+        let ran = outcome.stdout.contains("running 1 test");
+        assert!(ran, "there is no test {:?} in this file: {outcome:#?}", self.test);
+        outcome
+    }
+}
+
+fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    let mut pipe = pipe.unwrap();
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = pipe.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
+/// How a child ended and what it said.
+#[derive(Debug)]
+pub struct Outcome {
+    pub test: &'static str,
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// It must have ended well.
+    #[track_caller]
+    pub fn ok(self) -> Outcome {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+
+    /// It must have died with this exit status, saying all of these on standard error.
+    #[track_caller]
+    pub fn died(self, code: i32, said: &[&str]) -> Outcome {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self.said(said)
+    }
+
+    #[track_caller]
+    pub fn said(self, said: &[&str]) -> Outcome {
+        for text in said {
+            assert!(self.stderr.contains(text), "{text:?} is missing on standard error: {self:#?}");
+        }
+        self
+    }
+
+    /// The rest of the line `key: ...` on its standard output.
+    #[track_caller]
+    pub fn value(&self, key: &str) -> &str {
+        let start = format!("{key}: ");
+        match self.stdout.lines().find_map(|line| line.strip_prefix(&start)) {
+            Some(value) => value,
+            None => panic!("it did not print {start:?}: {self:#?}"),
+        }
+    }
+}
+
+/// In the child: after the time limit, dumps all goroutines and ends the process.
+fn watch(test: &'static str) {
+    let limit = std::env::var(LIMIT).ok().and_then(|ms| ms.parse().ok()).unwrap_or(60_000);
+    thread::Builder::new()
+        .name("watchdog".to_owned())
+        .spawn(move || {
+            let (never, bell) = (Mutex::new(()), Condvar::new());
+            let guard = never.lock().unwrap();
+            let _ = bell.wait_timeout_while(guard, Duration::from_millis(limit), |()| true);
+            dump(test);
+            std::process::exit(3);
+        })
+        .unwrap();
+}
+
+/// Writes all goroutines to standard error, by way of a test that is over its time at once.
+fn dump(name: &str) {
+    let _ = gosched::__private::test(name, Duration::from_millis(1), || {
+        gosched::thread::park();
+        ExitCode::SUCCESS
+    });
+}
+
+/// Runs `body` on this foreign thread and dumps all goroutines if it takes longer than `limit`. For plain `#[test]`s.
+pub fn within(limit: Duration, body: impl FnOnce()) {
+    struct Ring(Arc<(Mutex<bool>, Condvar)>);
+    impl Drop for Ring {
+        fn drop(&mut self) {
+            *self.0.0.lock().unwrap() = true;
+            self.0.1.notify_all();
+        }
+    }
+    let ended = Arc::new((Mutex::new(false), Condvar::new()));
+    let _ring = Ring(Arc::clone(&ended));
+    thread::spawn(move || {
+        let guard = ended.0.lock().unwrap();
+        let (guard, _) = ended.1.wait_timeout_while(guard, limit, |ended| !*ended).unwrap();
+        if !*guard {
+            dump("(a plain test)");
+            std::process::exit(3);
+        }
+    });
+    body();
+}
+
+/// A small random generator.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        (self.next() >> 16) % bound
+    }
+}
+
+/// The kernel's id of the calling thread.
+pub fn tid() -> i32 {
+    // SAFETY: gettid has no preconditions.
+    unsafe { libc::gettid() }
+}
+
+/// A number of kB from `/proc/self/status`, in bytes.
+pub fn status_bytes(key: &str) -> usize {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).unwrap();
+    line.trim().trim_end_matches(" kB").trim().parse::<usize>().unwrap() * 1024
+}
+
+/// Resident memory and the page tables for it.
+pub fn resident() -> usize {
+    status_bytes("VmRSS") + status_bytes("VmPTE")
+}
