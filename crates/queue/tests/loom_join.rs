@@ -2,7 +2,10 @@
 //! and taken once, the waiter is woken, and exactly one side frees the header, after the other is through with it.
 //!
 //! Seen to fail (2026-11-15):
-//! PLACEHOLDER
+//! - `finish` `Relaxed`: all tests (the result is not visible);
+//! - a boxed waiter without FINISHING, `finish_waking` `Relaxed`, or a `release` that always claims the header:
+//!   `a_boxed_waiter_joins` and `the_handle_waits_…` (the header freed under the task);
+//! - `detach` by a store instead of its CAS: `the_handle_goes_away` and `the_handle_waits_…` (never freed).
 
 #![cfg(loom)]
 

@@ -2,7 +2,9 @@
 //! what was written before; one for a former incarnation does nothing.
 //!
 //! Seen to fail (2026-11-15):
-//! PLACEHOLDER
+//! - `unpark` does not report a parked owner, or writes by a store instead of its CAS: both tests (deadlock);
+//! - `unpark` `Relaxed`: `an_unpark_is_never_lost` (what was written before is not visible);
+//! - `unpark` ignores the id: the same test (a stranger's unpark lets the owner go on).
 
 #![cfg(loom)]
 
@@ -49,7 +51,7 @@ impl Model {
 
 #[test]
 fn an_unpark_is_never_lost() {
-    check(8, || {
+    check(4, || {
         let model = Model::new();
         let (friend, stranger) = (model.clone(), model.clone());
         let friend = thread::spawn(move || {
@@ -68,7 +70,7 @@ fn an_unpark_is_never_lost() {
 /// Two unparks are one token, and wake at most once (`Note::wake` would panic the second time).
 #[test]
 fn two_unparks_wake_at_most_once() {
-    check(5, || {
+    check(4, || {
         let model = Model::new();
         // SAFETY: nobody else is about yet.
         model.message.with_mut(|message| unsafe { *message = 1 });

@@ -7,6 +7,7 @@
 //! - `NextSlot::replace` not `SeqCst` (its `dekker_fence` removed): `new_work_finds_the_m_that_gives_up`;
 //! - `IdleWord`'s `stop_spinning` and `p_idle` not `SeqCst` (their `dekker_fence` removed): both tests;
 //! - the M does not look again, or looks before it says that it goes idle: both tests;
+//! - only an M that was spinning looks again: `a_claim_that_is_given_back_leaves_no_work_behind`;
 //! - no `publish_fence` after a push to the ring: `work_kicked_into_the_ring_finds_it_too`.
 
 #![cfg(loom)]
@@ -18,12 +19,22 @@ use loom::sync::{Arc, Mutex};
 use loom::thread;
 use support::{Node, check};
 
+/// The idle list, with the lock around it.
+#[derive(Default)]
+struct IdleList {
+    /// The worker and its P are in it.
+    worker: bool,
+    /// So is a P that belongs to no M of this model.
+    spare: bool,
+    /// The worker need not sleep any more.
+    over: bool,
+}
+
 struct Model {
     next: NextSlot<Node>,
     ring: Ring<Node, 2>,
     idle: IdleWord,
-    /// Whether the worker and its P are in the idle list.
-    list: Mutex<bool>,
+    list: Mutex<IdleList>,
     note: Note,
     nodes: Vec<Node>,
 }
@@ -35,7 +46,7 @@ impl Model {
             next: NextSlot::new(),
             ring: Ring::new(),
             idle: IdleWord::new(1),
-            list: Mutex::new(false),
+            list: Mutex::new(IdleList::default()),
             note: Note::new(),
             nodes: Node::all(nodes),
         };
@@ -57,15 +68,40 @@ impl Model {
     fn wake_p(&self) {
         let Some(spinning) = self.idle.try_claim_spinner() else { return };
         let mut list = self.list.lock().unwrap();
-        if !std::mem::replace(&mut *list, false) {
+        if std::mem::take(&mut list.worker) {
+            self.idle.p_busy();
+            drop(list);
+            spinning.into_flag();
+            self.note.wake();
+        } else if std::mem::take(&mut list.spare) {
+            self.idle.p_busy();
+            drop(list);
+            self.run_on_a_new_m(spinning);
+        } else {
             drop(list);
             let _ = self.idle.stop_spinning(spinning);
-            return;
         }
-        self.idle.p_busy();
-        drop(list);
-        spinning.into_flag();
-        self.note.wake();
+    }
+
+    /// The spare P got an M of its own, which runs what the worker has left. The worker has nothing to wait for then.
+    fn run_on_a_new_m(&self, spinning: Spinning) {
+        self.take_one(&Ring::new());
+        let _ = self.idle.stop_spinning(spinning);
+        let mut list = self.list.lock().unwrap();
+        list.over = true;
+        if std::mem::take(&mut list.worker) {
+            self.idle.p_busy();
+            drop(list);
+            self.idle.start_spinning().into_flag();
+            self.note.wake();
+        }
+    }
+
+    /// Someone comes back from a blocking call and takes the spare P.
+    fn take_spare_p(&self) {
+        if std::mem::take(&mut self.list.lock().unwrap().spare) {
+            self.idle.p_busy();
+        }
     }
 
     fn take_one(&self, own: &Ring<Node, 2>) -> bool {
@@ -74,10 +110,10 @@ impl Model {
         node.map(Node::take).is_some()
     }
 
-    /// The M's half: say that you go idle, then look once more, then sleep. Until it has run `wanted` nodes.
-    fn work(&self, spinning: Spinning, wanted: impl Fn() -> bool) {
+    /// The M's half: say that you go idle, then look once more, then sleep. Until `wanted`
+    /// has been run.
+    fn work(&self, mut spinning: Option<Spinning>, wanted: impl Fn() -> bool) {
         let own = Ring::new();
-        let mut spinning = Some(spinning);
         loop {
             let found = self.take_one(&own);
             if found && wanted() {
@@ -88,7 +124,10 @@ impl Model {
             }
             self.note.clear();
             let mut list = self.list.lock().unwrap();
-            *list = true;
+            if list.over {
+                break;
+            }
+            list.worker = true;
             self.idle.p_idle();
             drop(list);
             if let Some(spinning) = spinning.take() {
@@ -96,7 +135,7 @@ impl Model {
             }
             if !self.next.is_empty() || self.ring.has_work() {
                 let mut list = self.list.lock().unwrap();
-                if std::mem::replace(&mut *list, false) {
+                if std::mem::take(&mut list.worker) {
                     self.idle.p_busy();
                     continue;
                 }
@@ -117,7 +156,7 @@ fn new_work_finds_the_m_that_gives_up() {
         let (model, spinning) = Model::new(1);
         let publisher = model.clone();
         let publisher = thread::spawn(move || publisher.publish(&publisher.nodes[0]));
-        model.work(spinning, || model.nodes[0].times_taken() == 1);
+        model.work(Some(spinning), || model.nodes[0].times_taken() == 1);
         publisher.join().unwrap();
     });
 }
@@ -135,8 +174,27 @@ fn work_kicked_into_the_ring_finds_it_too() {
         let thief = thread::spawn(move || {
             thief.next.take().map(Node::take);
         });
-        model.work(spinning, || model.nodes[0].times_taken() == 1);
+        model.work(Some(spinning), || model.nodes[0].times_taken() == 1);
         thief.join().unwrap();
         publisher.join().unwrap();
+    });
+}
+
+/// The publisher claims the spinner because a P is idle, but someone takes that P first, so it gives the claim back and wakes
+/// nobody. The worker, which does *not* spin, goes idle meanwhile: it must look once more all the same.
+#[test]
+fn a_claim_that_is_given_back_leaves_no_work_behind() {
+    check(5, || {
+        let (model, spinning) = Model::new(1);
+        let _ = model.idle.stop_spinning(spinning);
+        model.list.lock().unwrap().spare = true;
+        model.idle.p_idle();
+        let back_from_a_call = model.clone();
+        let back_from_a_call = thread::spawn(move || back_from_a_call.take_spare_p());
+        let publisher = model.clone();
+        let publisher = thread::spawn(move || publisher.publish(&publisher.nodes[0]));
+        model.work(None, || model.nodes[0].times_taken() == 1);
+        publisher.join().unwrap();
+        back_from_a_call.join().unwrap();
     });
 }

@@ -8,6 +8,7 @@
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use gosched_queue::{Full, Linked, List, NextSlot, Ring, keep_order};
 use gosched_switch::StackCache;
@@ -21,6 +22,10 @@ use crate::sched::SCHED;
 pub(crate) const RING: usize = 256;
 /// Every so many picks the global queue comes first (S23).
 pub(crate) const FAIRNESS_TICK: u32 = 61;
+/// How long goroutines that wake each other through `runnext` may keep the P to themselves (S27).
+const TIME_SLICE: Duration = Duration::from_millis(10);
+/// They look at the clock after so many picks.
+const INHERITED_PER_LOOK: u32 = 128;
 /// Dead headers a P keeps at most; then half go to the shared cache (S9).
 const FREE_MAX: usize = 64;
 /// Ids a P takes from the generator at a time.
@@ -60,6 +65,9 @@ pub(crate) struct Own {
     pub(crate) stacks: StackCache,
     next_id: u64,
     end_id: u64,
+    /// Picks in a row that went on with the running slice, and when the first of them were counted.
+    inherited: u32,
+    slice_began: Option<Instant>,
 }
 
 /// The status a dump shows; who owns the P follows from who points at it.
@@ -99,6 +107,8 @@ impl P {
                 stacks: StackCache::new(stacks),
                 next_id: 0,
                 end_id: 0,
+                inherited: 0,
+                slice_began: None,
             }),
         }
     }
@@ -231,12 +241,38 @@ impl<'a> HeldP<'a> {
         Some((g, Slice::New))
     }
 
-    /// Counts a pick, unless it goes on with a running slice (S3).
+    /// Whether a slice that was handed on through `runnext` has been used up (S27). Looks at the clock once in many
+    /// picks.
+    #[inline]
+    pub(crate) fn slice_is_over(self) -> bool {
+        self.own(|own| {
+            if own.inherited < INHERITED_PER_LOOK {
+                return false;
+            }
+            own.inherited = 0;
+            match own.slice_began {
+                None => {
+                    own.slice_began = Some(Instant::now());
+                    false
+                }
+                Some(began) => began.elapsed() >= TIME_SLICE,
+            }
+        })
+    }
+
+    /// Counts a pick: in `sched_tick`, unless it goes on with a running slice (S3).
     #[inline]
     pub(crate) fn count_pick(self, slice: Slice) {
-        if slice == Slice::New {
-            let tick = self.0.sched_tick.load(Ordering::Relaxed);
-            self.0.sched_tick.store(tick.wrapping_add(1), Ordering::Relaxed);
+        match slice {
+            Slice::Inherited => self.own(|own| own.inherited += 1),
+            Slice::New => {
+                let tick = self.0.sched_tick.load(Ordering::Relaxed);
+                self.0.sched_tick.store(tick.wrapping_add(1), Ordering::Relaxed);
+                self.own(|own| {
+                    own.inherited = 0;
+                    own.slice_began = None;
+                });
+            }
         }
     }
 

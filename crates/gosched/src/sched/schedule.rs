@@ -100,7 +100,21 @@ pub(super) fn pick_local(p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
     {
         return Some((g, Slice::New));
     }
+    if p.slice_is_over() {
+        end_slice(p);
+    }
     p.get()
+}
+
+/// Goroutines that wake each other have had their slice: the one in `runnext` goes behind everybody else (S27).
+#[cold]
+fn end_slice(p: HeldP<'_>) {
+    if (p.ring.is_empty() && SCHED.runq_len() == 0) || p.next.is_empty() {
+        return;
+    }
+    if let Some(g) = p.next.take() {
+        SCHED.put_global_one(g);
+    }
 }
 
 /// Switches away from the running goroutine, to the next one if it is at hand, else to g0. Returns when the goroutine

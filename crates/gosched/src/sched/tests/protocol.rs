@@ -119,3 +119,31 @@ fn listing_goes_on_beside_churn() {
         named.join().unwrap();
     });
 }
+
+/// S27: two goroutines that wake each other through `runnext` share one slice: what waits in the ring and in the global
+/// queue gets its turn, with one P and nobody to preempt them.
+#[test]
+fn a_pair_in_runnext_does_not_starve_the_others() {
+    succeeds_in_child("sched::tests::protocol::a_pair_in_runnext_does_not_starve_the_others", 1, || {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let pair = |partner: crate::thread::Thread| {
+            while !STOP.load(Ordering::Relaxed) {
+                partner.unpark();
+                crate::thread::park();
+            }
+            partner.unpark();
+        };
+        let main = crate::thread::current();
+        let waiting: Vec<_> = (0..300).map(|_| crate::go(yield_now)).collect();
+        let stopper = crate::go(move || {
+            for handle in waiting {
+                handle.join().unwrap();
+            }
+            STOP.store(true, Ordering::Relaxed);
+        });
+        let other = crate::go(move || pair(main));
+        pair(other.thread().clone());
+        other.join().unwrap();
+        stopper.join().unwrap();
+    });
+}

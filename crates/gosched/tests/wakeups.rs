@@ -1,0 +1,278 @@
+//! No lost wake-up, and no idle P while work is queued (S16, S29–S32, S54): each workload ends, or the watchdog barks.
+//! On 1, 2, 3 and 8 Ps, and on a machine that others keep busy.
+
+mod common;
+
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use common::Random;
+use gosched::thread::{self, JoinHandle, Thread};
+
+/// How much of each workload: enough to meet a window of a few instructions, within seconds.
+const SCALE: usize = if cfg!(debug_assertions) { 1 } else { 4 };
+
+/// S16: rings of parkers, each waking the next, several rings at once.
+fn rings() {
+    let laps = 50 * SCALE;
+    let ring = |size: usize| {
+        let threads: Arc<OnceLock<Vec<Thread>>> = Arc::default();
+        let parker = |i: usize| {
+            let threads = Arc::clone(&threads);
+            gosched::go(move || {
+                for _ in 0..laps {
+                    thread::park();
+                    threads.get().unwrap()[(i + 1) % size].unpark();
+                }
+            })
+        };
+        let handles: Vec<_> = (0..size).map(parker).collect();
+        threads.set(handles.iter().map(|handle| handle.thread().clone()).collect()).unwrap();
+        handles[0].thread().unpark();
+        handles
+    };
+    let all: Vec<_> = [2, 3, 50, 300].into_iter().flat_map(ring).collect();
+    all.into_iter().for_each(|handle| handle.join().unwrap());
+}
+
+/// S16, S17: pairs that wake each other, with yields at random moments in between.
+fn pairs() {
+    fn half(seed: u64, partner: &Thread, rounds: usize) {
+        let mut random = Random::new(seed);
+        for _ in 0..rounds {
+            if random.below(4) == 0 {
+                gosched::yield_now();
+            }
+            partner.unpark();
+            if random.below(4) == 0 {
+                gosched::yield_now();
+            }
+            thread::park();
+        }
+        partner.unpark();
+    }
+    let rounds = 1000 * SCALE;
+    let pair = |seed: u64| {
+        gosched::go(move || {
+            let first = thread::current();
+            // Either may be a token ahead of the other, never more: nobody waits for ever.
+            let second = gosched::go(move || half(seed * 2 + 1, &first, rounds));
+            half(seed * 2, second.thread(), rounds);
+            second.join().unwrap();
+        })
+    };
+    let pairs: Vec<_> = (1..=16).map(pair).collect();
+    pairs.into_iter().for_each(|pair| pair.join().unwrap());
+}
+
+/// S16, S18, S54: foreign threads and goroutines wake each other, both ways.
+fn foreigners() {
+    let rounds = 300 * SCALE;
+    let exchange = move |t: u64| {
+        std::thread::spawn(move || {
+            let me = thread::current();
+            let mut random = Random::new(t);
+            let echo = gosched::go(move || {
+                for _ in 0..rounds {
+                    thread::park();
+                    me.unpark();
+                }
+            });
+            for _ in 0..rounds {
+                if random.below(8) == 0 {
+                    assert_eq!(gosched::go(move || t).join().unwrap(), t);
+                }
+                echo.thread().unpark();
+                thread::park();
+            }
+            echo.join().unwrap();
+        })
+    };
+    let threads: Vec<_> = (1..=4).map(exchange).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// S8, S31: storms of goroutines from several creators, joined in a random order.
+fn storms() {
+    let storm = |seed: u64| {
+        gosched::go(move || {
+            let mut random = Random::new(seed);
+            for _ in 0..10 * SCALE {
+                let size = 1 + random.below(600) as usize;
+                let mut handles: Vec<JoinHandle<usize>> = Vec::new();
+                for i in 0..size {
+                    let yields = random.below(3);
+                    handles.push(gosched::go(move || {
+                        (0..yields).for_each(|_| gosched::yield_now());
+                        i
+                    }));
+                    if random.below(50) == 0 {
+                        gosched::yield_now();
+                    }
+                }
+                let mut sum = 0;
+                while !handles.is_empty() {
+                    let which = random.below(handles.len() as u64) as usize;
+                    sum += handles.swap_remove(which).join().unwrap();
+                }
+                assert_eq!(sum, size * (size - 1) / 2);
+            }
+        })
+    };
+    let storms: Vec<_> = (1..=6).map(storm).collect();
+    storms.into_iter().for_each(|storm| storm.join().unwrap());
+}
+
+/// S16: unparks from many at once: what was said before the last `unpark` is seen after the `park` it ends.
+fn crowds() {
+    for round in 0..20 * SCALE {
+        let said = Arc::new(AtomicUsize::new(0));
+        let me = thread::current();
+        let crowd: Vec<_> = (0..50)
+            .map(|i| {
+                let (said, me) = (Arc::clone(&said), me.clone());
+                gosched::go(move || {
+                    if i % 7 == round % 7 {
+                        gosched::yield_now();
+                    }
+                    said.fetch_add(1, Ordering::Relaxed);
+                    me.unpark();
+                })
+            })
+            .collect();
+        while said.load(Ordering::Relaxed) < 50 {
+            thread::park();
+        }
+        crowd.into_iter().for_each(|handle| handle.join().unwrap());
+    }
+}
+
+/// S31: "with work queued, no P stays idle". Some create a goroutine and then compute, without a call of ours, until it
+/// has run: that takes another P. Others keep Ps going idle and waking meanwhile. At least one P is left for the work.
+fn creators_that_compute(procs: usize) {
+    let creators = (procs - 1).min(3);
+    let over = Arc::new(AtomicBool::new(false));
+    let noise: Vec<_> = (0..3)
+        .map(|seed| {
+            let over = Arc::clone(&over);
+            gosched::go(move || {
+                let mut random = Random::new(seed + 100);
+                while !over.load(Ordering::Relaxed) {
+                    let handles: Vec<_> = (0..random.below(4)).map(|_| gosched::go(gosched::yield_now)).collect();
+                    handles.into_iter().for_each(|handle| handle.join().unwrap());
+                    gosched::yield_now();
+                }
+            })
+        })
+        .collect();
+    let creator = |seed: usize| {
+        gosched::go(move || {
+            let mut random = Random::new(seed as u64 + 7);
+            for _ in 0..500 * SCALE {
+                let children = 1 + random.below(3) as usize;
+                let ran = Arc::new(AtomicUsize::new(0));
+                for _ in 0..children {
+                    let ran = Arc::clone(&ran);
+                    gosched::go(move || ran.fetch_add(1, Ordering::Relaxed));
+                }
+                while ran.load(Ordering::Relaxed) < children {
+                    std::thread::yield_now();
+                }
+                if random.below(2) == 0 {
+                    gosched::yield_now();
+                }
+            }
+        })
+    };
+    let creators: Vec<_> = (0..creators).map(creator).collect();
+    creators.into_iter().for_each(|handle| handle.join().unwrap());
+    over.store(true, Ordering::Relaxed);
+    noise.into_iter().for_each(|handle| handle.join().unwrap());
+}
+
+fn everything() {
+    let procs = thread::available_parallelism().unwrap().get();
+    let timed = |name: &str, work: &(dyn Fn() + Sync)| {
+        let start = std::time::Instant::now();
+        println!("{name} ...");
+        gosched::run(work);
+        println!("{name}: {:?}", start.elapsed());
+    };
+    timed("rings", &rings);
+    timed("pairs", &pairs);
+    timed("foreigners", &foreigners);
+    timed("storms", &storms);
+    timed("crowds", &crowds);
+    if procs > 1 {
+        timed("creators", &|| creators_that_compute(procs));
+    }
+    let all: [fn(); 5] = [rings, pairs, storms, crowds, foreigners_beside];
+    timed("all at once", &|| gosched::scope(|s| all.into_iter().for_each(|work| drop(s.spawn(work)))));
+}
+
+/// `foreigners` waits for threads, which would hold its P: a thread does that.
+fn foreigners_beside() {
+    let me = thread::current();
+    std::thread::spawn(move || {
+        foreigners();
+        me.unpark();
+    });
+    thread::park();
+}
+
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// S16, S31: on one P.
+#[test]
+fn on_one_p() {
+    common::child("on_one_p", everything).procs(1).limit(LIMIT).run().ok();
+}
+
+/// S16, S31: on two Ps.
+#[test]
+fn on_two_ps() {
+    common::child("on_two_ps", everything).procs(2).limit(LIMIT).run().ok();
+}
+
+/// S16, S30, S31: on three Ps, where one that may not spin can give up its P beside one that does.
+#[test]
+fn on_three_ps() {
+    common::child("on_three_ps", everything).procs(3).limit(LIMIT).run().ok();
+}
+
+/// S16, S31: on more Ps than the machine has CPUs.
+#[test]
+fn on_eight_ps() {
+    common::child("on_eight_ps", everything).procs(8).limit(LIMIT).run().ok();
+}
+
+/// Processes that do nothing but load the machine, until dropped.
+struct Load(Vec<Child>);
+
+impl Load {
+    fn new(n: usize) -> Load {
+        let busy = || Command::new("timeout").args(["120", "sh", "-c", "while :; do :; done"]).spawn().unwrap();
+        Load((0..n).map(|_| busy()).collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// S16, S31: while other processes take the CPUs away at every moment.
+#[test]
+fn on_a_loaded_machine() {
+    let child = common::child("on_a_loaded_machine", everything).limit(LIMIT);
+    let _load = Load::new(2);
+    for procs in [2, 4] {
+        child.clone().procs(procs).run().ok();
+    }
+}
