@@ -88,8 +88,7 @@ fn a_tree_of_joins() {
             return number;
         }
         let part = size / 10;
-        let children: Vec<_> =
-            (0..10).map(|i| gosched::go(move || node(number + i * part, part))).collect();
+        let children: Vec<_> = (0..10).map(|i| gosched::go(move || node(number + i * part, part))).collect();
         children.into_iter().map(|child| child.join().unwrap()).sum()
     }
     let leaves = 100_000;

@@ -81,7 +81,10 @@ fn queued_goroutines_cost_a_header_each() {
     println!("{bytes} bytes each");
     assert!(bytes <= QUEUED_BYTES, "{bytes} bytes for each queued goroutine");
     let after: usize = outcome.value("after").parse().unwrap();
-    assert!(after <= QUEUED_BYTES, "{after} bytes each: those that ran one after the other shared few stacks");
+    assert!(
+        after <= QUEUED_BYTES,
+        "{after} bytes each: those that ran one after the other shared few stacks"
+    );
 }
 
 /// S12, D4: a large closure lies in one box, which is freed at the goroutine's end.

@@ -160,7 +160,8 @@ fn creators_that_compute(procs: usize) {
             gosched::go(move || {
                 let mut random = Random::new(seed + 100);
                 while !over.load(Ordering::Relaxed) {
-                    let handles: Vec<_> = (0..random.below(4)).map(|_| gosched::go(gosched::yield_now)).collect();
+                    let handles: Vec<_> =
+                        (0..random.below(4)).map(|_| gosched::go(gosched::yield_now)).collect();
                     handles.into_iter().for_each(|handle| handle.join().unwrap());
                     gosched::yield_now();
                 }
@@ -253,7 +254,8 @@ struct Load(Vec<Child>);
 
 impl Load {
     fn new(n: usize) -> Load {
-        let busy = || Command::new("timeout").args(["120", "sh", "-c", "while :; do :; done"]).spawn().unwrap();
+        let busy =
+            || Command::new("timeout").args(["120", "sh", "-c", "while :; do :; done"]).spawn().unwrap();
         Load((0..n).map(|_| busy()).collect())
     }
 }

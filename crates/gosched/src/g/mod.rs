@@ -6,8 +6,8 @@
 //!   read meanwhile are atomics.
 //! - `token` and `join` are spoken to by anybody at any time; their protocols are in `gosched-queue`.
 //! - `buf` is written by the switch alone; `stack` by whoever executes, ends or creates the G.
-//! - Name, creator and place are written before the first transition to *runnable* and stay until *dead*, so a
-//!   holder of the scan bit may read them.
+//! - Name, creator and place are written before the first transition to *runnable*; the name is taken away at the end,
+//!   under the scan bit. So a holder of the scan bit may read them.
 //! - A header goes back to the cache by the decision of `join` (see `JoinWord`): exactly one side frees it.
 
 pub(crate) mod arena;
@@ -205,13 +205,16 @@ impl G {
         self.group.get().map(|group| unsafe { group.as_ref() })
     }
 
-    /// Takes the name away at the end of a life.
+    /// Takes the name away at the end of a life, before the header can be anybody else's.
     ///
     /// # Safety
-    /// The caller owns the header, and the status is *dead*.
+    /// The caller is the goroutine itself, and nobody asks it for its name again.
     #[inline]
-    pub(crate) unsafe fn take_name(&self) -> Option<Arc<str>> {
-        // SAFETY: by contract nobody else looks.
+    pub(crate) unsafe fn retire_name(&self) -> Option<Arc<str>> {
+        // SAFETY: only the goroutine itself ever takes it away.
+        unsafe { (*self.name.get()).as_ref()? };
+        let _still = self.status.scan();
+        // SAFETY: whoever else reads the name holds the scan bit, which is ours now.
         unsafe { (*self.name.get()).take() }
     }
 
@@ -220,7 +223,7 @@ impl G {
     /// # Safety
     /// The G is alive and stays so: the caller runs on it, holds its scan bit or its join handle.
     pub(crate) unsafe fn name(&self) -> Option<&Arc<str>> {
-        // SAFETY: written only before the G's first transition and after its last, by contract not now.
+        // SAFETY: written before the G's first transition, and taken away by itself at its end: by contract not now.
         unsafe { (*self.name.get()).as_ref() }
     }
 

@@ -10,7 +10,7 @@ pub(crate) mod template;
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 use gosched_queue::{Intr, Linked, Note, Owner, Spinning};
 use gosched_switch::{Gobuf, Stack};
@@ -71,7 +71,7 @@ unsafe impl Sync for M {}
 // SAFETY: an M is created on one thread and used by another from then on.
 unsafe impl Send for M {}
 
-// SAFETY: `idle_link` serves the idle list and, before the thread exists, the list of those to be started.
+// SAFETY: `idle_link` is used for the idle list only.
 unsafe impl Linked for M {
     fn link(&self) -> &AtomicPtr<M> {
         &self.idle_link
@@ -80,7 +80,9 @@ unsafe impl Linked for M {
 
 impl M {
     /// An M without a thread yet, about to get `p`.
-    pub(crate) fn new(id: u64, p: &'static P, spinning: Option<Spinning>) -> &'static M {
+    pub(crate) fn new(p: &'static P, spinning: Option<Spinning>) -> &'static M {
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
         let m: &'static M = Box::leak(Box::new(M {
             owner: Owner::new(),
             p: AtomicPtr::new(core::ptr::null_mut()),

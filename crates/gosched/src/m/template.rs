@@ -1,7 +1,7 @@
 //! The template thread, which makes all Ms (D9).
 //!
 //! It was cleaned of what it inherited from whoever started the runtime, and its children inherit from it alone.
-//! It also is the place where a refused thread is tried for again, so that no scheduler code ever waits for one.
+//! It also is where Ms are allocated, and where a refused thread is tried for again: the scheduler does neither.
 //!
 //! Invariant: the note is set only by whoever makes the list non-empty, and cleared before the list is emptied.
 
@@ -10,17 +10,19 @@ use core::ptr::NonNull;
 use std::io;
 use std::time::Duration;
 
-use gosched_queue::{List, Lock, Note};
+use gosched_queue::{List, Lock, Note, Spinning};
 
 use super::{M, current};
 use crate::fatal::say;
-use crate::sched;
+use crate::p::P;
+use crate::sched::{self, SCHED};
 use crate::sys::{signal, thread};
 
 /// g0 runs the scheduler and nothing of the user's.
 const G0_STACK_BYTES: usize = 256 * 1024;
 
-static WANTED: Lock<List<M>> = Lock::new(List::new());
+/// Ps that wait for a new M, off every other list.
+static WANTED: Lock<List<P>> = Lock::new(List::new());
 static NOTE: Note = Note::new();
 
 /// Starts the template thread.
@@ -28,12 +30,13 @@ pub(crate) fn start() -> io::Result<()> {
     thread::spawn(G0_STACK_BYTES, template_main, core::ptr::null_mut())
 }
 
-/// Asks for a thread for `m`, which has the P it will run with.
-pub(crate) fn start_thread(m: &'static M) {
+/// Asks for a new M for `p`, which is the caller's to give. Allocates nothing.
+pub(crate) fn start_m(p: &'static P, spinning: Option<Spinning>) {
+    p.keep_for_new_m(spinning);
     let mut wanted = WANTED.lock();
     let first = wanted.is_empty();
-    // SAFETY: Ms are never freed; a new one is in no list.
-    unsafe { wanted.push_back(NonNull::from(m)) };
+    // SAFETY: Ps are never freed; this one was just taken off the idle list, or from an M.
+    unsafe { wanted.push_back(NonNull::from(p)) };
     drop(wanted);
     if first {
         NOTE.wake();
@@ -47,17 +50,20 @@ extern "C" fn template_main(_: *mut c_void) -> *mut c_void {
         NOTE.sleep();
         NOTE.clear();
         let mut batch = core::mem::take(&mut *WANTED.lock());
-        while let Some(m) = batch.pop_front() {
-            create(m);
+        while let Some(p) = batch.pop_front() {
+            // SAFETY: Ps are never freed.
+            let p: &'static P = unsafe { p.as_ref() };
+            create(M::new(p, p.take_kept_spinning()));
         }
     }
 }
 
 /// Creates the thread, however long it takes (S32): said once, tried again at growing intervals.
-fn create(m: NonNull<M>) {
+fn create(m: &'static M) {
     static SAID: std::sync::Once = std::sync::Once::new();
+    SCHED.list_m(m);
     let mut pause = Duration::from_millis(1);
-    while let Err(error) = thread::spawn(G0_STACK_BYTES, m_main, m.as_ptr().cast()) {
+    while let Err(error) = thread::spawn(G0_STACK_BYTES, m_main, core::ptr::from_ref(m).cast_mut().cast()) {
         SAID.call_once(|| {
             say(format_args!(
                 "gosched: the system refuses a thread ({error}); trying again until it gives one. \

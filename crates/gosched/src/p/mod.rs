@@ -7,10 +7,10 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use gosched_queue::{Full, Linked, List, NextSlot, Ring, keep_order};
+use gosched_queue::{Full, Linked, List, NextSlot, Ring, Spinning, keep_order};
 use gosched_switch::StackCache;
 
 use crate::g::G;
@@ -44,6 +44,8 @@ pub(crate) struct P {
     status: AtomicU32,
     m: AtomicPtr<M>,
     idle_link: AtomicPtr<P>,
+    /// Whether the new M that this P waits for will be a spinner.
+    start_spinning: AtomicBool,
     sched_tick: AtomicU32,
     /// Goroutines created and ended on this P; read by `num_goroutine`.
     pub(crate) created: AtomicU64,
@@ -83,7 +85,7 @@ unsafe impl Sync for P {}
 // SAFETY: as above.
 unsafe impl Send for P {}
 
-// SAFETY: `idle_link` is used for the idle list only.
+// SAFETY: `idle_link` is used for the idle list, and for the list of those that wait for a new M: never both.
 unsafe impl Linked for P {
     fn link(&self) -> &AtomicPtr<P> {
         &self.idle_link
@@ -97,6 +99,7 @@ impl P {
             status: AtomicU32::new(PStatus::Idle as u32),
             m: AtomicPtr::new(core::ptr::null_mut()),
             idle_link: AtomicPtr::new(core::ptr::null_mut()),
+            start_spinning: AtomicBool::new(false),
             sched_tick: AtomicU32::new(0),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
@@ -141,6 +144,20 @@ impl P {
     pub(crate) fn stop(&self) {
         self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
         self.status.store(PStatus::Idle as u32, Ordering::Relaxed);
+    }
+
+    /// Notes a spinner's place for the M that will be made for this P.
+    pub(crate) fn keep_for_new_m(&self, spinning: Option<Spinning>) {
+        self.start_spinning.store(spinning.is_some(), Ordering::Relaxed);
+        if let Some(token) = spinning {
+            token.into_flag();
+        }
+    }
+
+    /// The spinner's place that was noted.
+    pub(crate) fn take_kept_spinning(&self) -> Option<Spinning> {
+        // SAFETY: the flag was set from a token that was given up for it, and is off now.
+        self.start_spinning.swap(false, Ordering::Relaxed).then(|| unsafe { Spinning::assume() })
     }
 
     /// Whether anything is queued here, as the wake-up protocol's re-check must ask it: `runnext` first, so that

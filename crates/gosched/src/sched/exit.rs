@@ -36,6 +36,8 @@ pub(super) fn goexit(g: &'static G) -> ! {
     if g.join.is_detached() {
         last = drop_unwanted(g);
     }
+    // SAFETY: we are the goroutine, and no more user code will run on it but that of the joiner's waker.
+    drop(unsafe { g.retire_name() });
     let mut counted = false;
     // SAFETY: used for the last time in `leave_for_ever`, which counts this goroutine out of the group.
     let group = unsafe { g.group() };
@@ -140,8 +142,6 @@ fn leave_for_ever(rt: Rt, group: Option<&Group>) -> ! {
 
 /// Frees a header whose life is over: by the goroutine, or by the join handle when that came last.
 pub(crate) fn free_header(rt: Option<&Rt>, g: &'static G) {
-    // SAFETY: dead, and ours alone by the join word's decision.
-    let name = unsafe { g.take_name() };
     match rt.and_then(Rt::p) {
         Some(p) => p.free_g(g.into()),
         None => {
@@ -151,7 +151,6 @@ pub(crate) fn free_header(rt: Option<&Rt>, g: &'static G) {
             SCHED.free_many(list);
         }
     }
-    drop(name);
 }
 
 /// The post-switch step after an exit: the stack that was left goes to the cache.

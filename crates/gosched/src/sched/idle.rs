@@ -96,15 +96,19 @@ impl Sched {
     /// A new M with a thread of its own (S32).
     #[doc(alias = "newm")]
     fn new_m(&self, p: &'static P, spinning: Option<Spinning>) {
-        let id = self.m_count.fetch_add(1, Ordering::Relaxed);
+        let number = self.m_count.fetch_add(1, Ordering::Relaxed);
         let limit = self.max_threads.load(Ordering::Relaxed);
-        if id >= limit {
+        if number >= limit {
             fatal!(
                 "thread exhaustion: the program exceeds {limit} threads. Too many goroutines sit in blocking calls; \
                  bound them, or raise the limit with Config::max_threads"
             );
         }
-        let m = M::new(id, p, spinning);
+        template::start_m(p, spinning);
+    }
+
+    /// Adds a new M to the list of all.
+    pub(crate) fn list_m(&self, m: &'static M) {
         let mut first = self.all_m.load(Ordering::Relaxed);
         loop {
             m.all_link.store(first, Ordering::Relaxed);
@@ -119,7 +123,6 @@ impl Sched {
                 Err(now) => first = now,
             }
         }
-        template::start_thread(m);
     }
 
     /// Sleeps until somebody gives this M a P. It has none now.

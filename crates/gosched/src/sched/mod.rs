@@ -124,7 +124,7 @@ impl Sched {
 
     /// All Ms, the newest first (S5).
     pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
-        // ORDERING: Acquire pairs with the Release in `new_m`.
+        // ORDERING: Acquire pairs with the Release in `list_m`.
         // SAFETY: Ms are never freed.
         let first = unsafe { self.all_m.load(Ordering::Acquire).as_ref() };
         core::iter::successors(first, |m| {

@@ -35,7 +35,7 @@ fn push(p: HeldP<'_>, gs: &[NonNull<G>]) {
 
 /// An M that exists on paper, and holds `p`.
 fn m_with(p: HeldP<'static>) -> &'static M {
-    let m = M::new(u64::from(p.id), p.as_p(), None);
+    let m = M::new(p.as_p(), None);
     m.acquire_p(p.as_p());
     m
 }
