@@ -62,6 +62,8 @@ mod sched;
 mod sys;
 pub mod thread;
 #[allow(unsafe_code)]
+mod timers;
+#[allow(unsafe_code)]
 mod waiter;
 
 #[doc(hidden)]
@@ -73,7 +75,7 @@ mod testing;
 use core::panic::Location;
 
 pub use gosched_macros::{main, test};
-pub use thread::{JoinHandle, scope, yield_now};
+pub use thread::{JoinHandle, scope, sleep, yield_now};
 
 /// Starts a goroutine that runs `f`.
 ///

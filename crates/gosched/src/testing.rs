@@ -20,6 +20,19 @@ pub(crate) fn runnable(n: usize) -> Vec<NonNull<G>> {
         .collect()
 }
 
+/// Headers in the state of parked goroutines.
+pub(crate) fn waiting(n: usize) -> Vec<NonNull<G>> {
+    let gs = runnable(n);
+    for g in &gs {
+        // SAFETY: leaked by `runnable`.
+        let g = unsafe { g.as_ref() };
+        g.transition(Status::Runnable, Status::Running);
+        g.transition(Status::Running, Status::Parking);
+        g.transition(Status::Parking, Status::Waiting);
+    }
+    gs
+}
+
 const CHILD: &str = "GOSCHED_TEST_CHILD";
 const LIMIT: Duration = Duration::from_secs(60);
 

@@ -9,9 +9,10 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
+use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{Note, TokenWord};
+use gosched_queue::{Note, TokenWord, Wake};
 
 use crate::g::G;
 use crate::sched;
@@ -24,6 +25,7 @@ pub(crate) enum WaitReason {
     Join,
     Park,
     Future,
+    Sleep,
 }
 
 impl WaitReason {
@@ -32,6 +34,7 @@ impl WaitReason {
             1 => WaitReason::Join,
             2 => WaitReason::Park,
             3 => WaitReason::Future,
+            4 => WaitReason::Sleep,
             _ => WaitReason::None,
         }
     }
@@ -43,6 +46,7 @@ impl WaitReason {
             WaitReason::Join => "join",
             WaitReason::Park => "park",
             WaitReason::Future => "future",
+            WaitReason::Sleep => "sleep",
         }
     }
 }
@@ -106,6 +110,16 @@ impl ThreadParker {
     pub(crate) fn sleep(&self) {
         self.note.sleep();
         self.note.clear();
+    }
+
+    /// As [`sleep`](ThreadParker::sleep), for `limit` at most. After a time-out a wake-up that was already promised must
+    /// still be slept for.
+    pub(crate) fn sleep_timeout(&self, limit: Duration) -> Wake {
+        let wake = self.note.sleep_timeout(limit);
+        if wake == Wake::Woken {
+            self.note.clear();
+        }
+        wake
     }
 
     pub(crate) fn wake(&self) {

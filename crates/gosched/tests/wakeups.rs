@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -150,28 +150,31 @@ fn crowds() {
 }
 
 /// S31: "with work queued, no P stays idle". Some create a goroutine and then compute, without a call of ours, until it
-/// has run: that takes another P. Others keep Ps going idle and waking meanwhile. At least one P is left for the work.
+/// has run: that takes another P. Meanwhile bursts from outside keep Ps going idle and waking; but no burst comes
+/// before a creator has got on, so a wake-up that was lost stays lost. At least one P is left for the work.
 fn creators_that_compute(procs: usize) {
     let creators = (procs - 1).min(3);
-    let over = Arc::new(AtomicBool::new(false));
-    let noise: Vec<_> = (0..3)
-        .map(|seed| {
-            let over = Arc::clone(&over);
-            gosched::go(move || {
-                let mut random = Random::new(seed + 100);
-                while !over.load(Ordering::Relaxed) {
-                    let handles: Vec<_> =
-                        (0..random.below(4)).map(|_| gosched::go(gosched::yield_now)).collect();
-                    handles.into_iter().for_each(|handle| handle.join().unwrap());
-                    gosched::yield_now();
-                }
-            })
-        })
-        .collect();
+    let (progress, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (seen, ended) = (Arc::clone(&progress), Arc::clone(&over));
+    let bursts = std::thread::spawn(move || {
+        let (mut random, mut last) = (Random::new(100), usize::MAX);
+        while !ended.load(Ordering::Relaxed) {
+            let now = seen.load(Ordering::Relaxed);
+            if std::mem::replace(&mut last, now) == now {
+                std::thread::yield_now();
+                continue;
+            }
+            for _ in 0..random.below(4) {
+                let children = random.below(3);
+                gosched::go(move || (0..children).for_each(|_| drop(gosched::go(gosched::yield_now))));
+            }
+        }
+    });
     let creator = |seed: usize| {
+        let progress = Arc::clone(&progress);
         gosched::go(move || {
             let mut random = Random::new(seed as u64 + 7);
-            for _ in 0..500 * SCALE {
+            for _ in 0..1000 * SCALE {
                 let children = 1 + random.below(3) as usize;
                 let ran = Arc::new(AtomicUsize::new(0));
                 for _ in 0..children {
@@ -181,6 +184,7 @@ fn creators_that_compute(procs: usize) {
                 while ran.load(Ordering::Relaxed) < children {
                     std::thread::yield_now();
                 }
+                progress.fetch_add(1, Ordering::Relaxed);
                 if random.below(2) == 0 {
                     gosched::yield_now();
                 }
@@ -190,7 +194,7 @@ fn creators_that_compute(procs: usize) {
     let creators: Vec<_> = (0..creators).map(creator).collect();
     creators.into_iter().for_each(|handle| handle.join().unwrap());
     over.store(true, Ordering::Relaxed);
-    noise.into_iter().for_each(|handle| handle.join().unwrap());
+    bursts.join().unwrap();
 }
 
 fn everything() {
@@ -203,7 +207,7 @@ fn everything() {
     };
     timed("rings", &rings);
     timed("pairs", &pairs);
-    timed("foreigners", &foreigners);
+    timed("foreigners", &foreigners_beside);
     timed("storms", &storms);
     timed("crowds", &crowds);
     if procs > 1 {

@@ -91,6 +91,16 @@ impl TokenWord {
         }
     }
 
+    /// Takes back a `park` whose time ran out. `Absent`: it was taken back, and the caller must wake the owner, once.
+    /// `Consumed`: an `unpark` came first and wakes it, or nobody parks.
+    #[inline]
+    pub fn retract(&self, id: u64) -> Token {
+        // ORDERING: Acquire pairs with the Release of `park`: the owner's parking status is seen.
+        let took =
+            self.0.compare_exchange(word(id, PARKED), word(id, EMPTY), Ordering::Acquire, Ordering::Relaxed);
+        if took.is_ok() { Token::Absent } else { Token::Consumed }
+    }
+
     /// Leaves the token, or finds the owner parked and takes on the duty of waking it.
     #[inline]
     pub fn unpark(&self, id: u64) -> Unpark {

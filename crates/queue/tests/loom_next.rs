@@ -15,7 +15,7 @@ use support::{Node, check};
 
 #[test]
 fn owner_and_thieves_race_for_runnext() {
-    check(6, || {
+    check(4, || {
         let model = Arc::new((NextSlot::new(), Node::all(2)));
         let thieves = [0, 1].map(|_| {
             let model = model.clone();

@@ -73,7 +73,7 @@ fn a_time_out_races_with_the_wake_up() {
 
 #[test]
 fn three_threads_share_a_lock() {
-    check(4, || {
+    check(3, || {
         let lock = Arc::new((Lock::new(()), UnsafeCell::new(0)));
         let add = |lock: &(Lock<()>, UnsafeCell<u32>)| {
             let guard = lock.0.lock();

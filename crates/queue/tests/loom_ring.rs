@@ -61,7 +61,7 @@ fn drain<const CAP: usize>(owner: &RingOwner<'_, Node, CAP>) {
 
 #[test]
 fn pushing_and_popping_against_two_thieves() {
-    check(4, || {
+    check(3, || {
         let model = Model::<4>::new(3);
         let thieves = [Model::thief(&model, None), Model::thief(&model, None)];
         // SAFETY: the one owner; the model keeps the nodes.

@@ -51,7 +51,7 @@ impl Model {
 
 #[test]
 fn an_unpark_is_never_lost() {
-    check(4, || {
+    check(3, || {
         let model = Model::new();
         let (friend, stranger) = (model.clone(), model.clone());
         let friend = thread::spawn(move || {
@@ -70,7 +70,7 @@ fn an_unpark_is_never_lost() {
 /// Two unparks are one token, and wake at most once (`Note::wake` would panic the second time).
 #[test]
 fn two_unparks_wake_at_most_once() {
-    check(4, || {
+    check(3, || {
         let model = Model::new();
         // SAFETY: nobody else is about yet.
         model.message.with_mut(|message| unsafe { *message = 1 });

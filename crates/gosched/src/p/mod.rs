@@ -17,6 +17,7 @@ use crate::g::G;
 use crate::m::M;
 use crate::runtime::debug;
 use crate::sched::SCHED;
+use crate::timers::TimerHeap;
 
 /// Slots of a ring.
 pub(crate) const RING: usize = 256;
@@ -50,6 +51,7 @@ pub(crate) struct P {
     /// Goroutines created and ended on this P; read by `num_goroutine`.
     pub(crate) created: AtomicU64,
     pub(crate) ended: AtomicU64,
+    pub(crate) timers: TimerHeap,
     pub(crate) next: NextSlot<G>,
     pub(crate) ring: Ring<G, RING>,
     own: UnsafeCell<Own>,
@@ -103,6 +105,7 @@ impl P {
             sched_tick: AtomicU32::new(0),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
+            timers: TimerHeap::new(),
             next: NextSlot::new(),
             ring: Ring::new(),
             own: UnsafeCell::new(Own {

@@ -13,7 +13,16 @@ use crate::g::G;
 use crate::m::M;
 use crate::p::{HeldP, P, PStatus, Slice};
 
-/// Rounds over all Ps; only the last one takes `runnext`.
+/// What a second look came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Second {
+    /// There is work, and the M has a P again.
+    Work,
+    /// There is none, or no P to do it with.
+    Nothing,
+}
+
+/// Rounds over all Ps; only the last one runs timers and takes `runnext`.
 const STEAL_ROUNDS: u32 = 4;
 /// How long a thief waits before it takes `runnext` from a P that runs: about 3 µs of pauses.
 const RUNNEXT_PAUSES: u32 = 80;
@@ -24,7 +33,7 @@ impl Sched {
     pub(super) fn find_runnable(&self, m: &'static M) -> (NonNull<G>, Slice) {
         loop {
             let p = schedule::held_p(m);
-            if let Some(found) = schedule::pick_local(p) {
+            if let Some(found) = schedule::pick_local(m, p) {
                 return found;
             }
             if let Some(g) = self.search(m, p) {
@@ -33,14 +42,14 @@ impl Sched {
             if let Some(g) = self.give_up_p(m, p) {
                 return (g, Slice::New);
             }
-            let second_look = match m.take_spinning() {
-                None => false,
+            let found = match m.take_spinning() {
+                None => Second::Nothing,
                 Some(token) => {
                     let _ = self.idle.stop_spinning(token);
                     self.look_again(m)
                 }
             };
-            if !second_look {
+            if found == Second::Nothing && !(self.keep_watch() && self.spin_again(m)) {
                 self.stop_m(m);
             }
         }
@@ -64,10 +73,15 @@ impl Sched {
     }
 
     /// The second look of an M that has just given up spinning: with work anywhere and a P to be had, it spins again.
-    fn look_again(&self, m: &'static M) -> bool {
-        if self.runq_len() == 0 && !self.all_p().any(P::has_work) {
-            return false;
+    fn look_again(&self, m: &'static M) -> Second {
+        if (self.runq_len() > 0 || self.all_p().any(P::has_work)) && self.spin_again(m) {
+            return Second::Work;
         }
+        Second::Nothing
+    }
+
+    /// Gets an idle P and searches once more; `false` if no P is idle: then those who have them will see to it.
+    fn spin_again(&self, m: &'static M) -> bool {
         let Some(p) = self.take_idle_p() else { return false };
         m.acquire_p(p);
         m.set_spinning(self.idle.start_spinning());
@@ -89,9 +103,11 @@ impl Sched {
                 if let Some(g) = own.steal_from(&victim.ring) {
                     return Some(g);
                 }
-                if round == STEAL_ROUNDS - 1
-                    && let Some(g) = steal_runnext(victim)
-                {
+                if round < STEAL_ROUNDS - 1 {
+                    continue;
+                }
+                self.run_timers(m, p, victim);
+                if let Some((g, _)) = p.get().or_else(|| Some((steal_runnext(victim)?, Slice::New))) {
                     return Some(g);
                 }
             }

@@ -10,6 +10,7 @@
 //! | `schedule` | the loop on g0, the direct switch, the post-switch step |
 //! | `find` | where the next goroutine comes from |
 //! | `idle` | who sleeps, who is woken |
+//! | `timing` | who runs due timers, and who wakes up for them |
 //!
 //! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. Nothing that allocates, blocks or runs user
 //! code happens under them.
@@ -25,6 +26,7 @@ mod spawn;
 mod start;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -45,6 +47,8 @@ pub(crate) use park::{Commit, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Role, Spawn, spawn};
 pub(crate) use start::started_procs;
+use timing::Keeper;
+pub(crate) use timing::arm_here;
 
 /// More Ps than this cannot be asked for.
 pub(crate) const MAX_PROCS: usize = 1024;
@@ -56,6 +60,7 @@ pub(crate) struct Sched {
     /// The length of the global queue, written under the lock, read without.
     runq_size: AtomicUsize,
     idle: IdleWord,
+    keeper: Keeper,
     all_p: [AtomicPtr<P>; MAX_PROCS],
     procs: AtomicU32,
     steal_order: OnceLock<StealOrder>,
@@ -86,6 +91,7 @@ impl Sched {
             lock: Lock::new(Shared { runq: List::new(), idle_ps: List::new(), idle_ms: List::new() }),
             runq_size: AtomicUsize::new(0),
             idle: IdleWord::new(0),
+            keeper: Keeper::new(),
             all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
             procs: AtomicU32::new(0),
             steal_order: OnceLock::new(),

@@ -17,7 +17,7 @@ use core::ptr::NonNull;
 use gosched_queue::Status;
 use gosched_switch::{Gobuf, switch};
 
-use super::{Rt, SCHED, exit, park};
+use super::{Rt, SCHED, exit, park, timing};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{M, Post, current};
@@ -92,9 +92,10 @@ fn execute(m: &'static M, p: HeldP<'_>, g: &'static G, slice: Slice) {
     p.count_pick(slice);
 }
 
-/// The next G by fairness tick, `runnext` and ring: what every pick looks at first (S25).
+/// The next G by due timers, fairness tick, `runnext` and ring: what every pick looks at (S25).
 #[inline]
-pub(super) fn pick_local(p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
+pub(super) fn pick_local(m: &M, p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
+    timing::run_own_timers(m, p);
     if p.is_fairness_tick()
         && let Some(g) = SCHED.grab_global(p, Some(1))
     {
@@ -155,7 +156,7 @@ fn next_context(m: &'static M) -> *const Gobuf {
     let Some(p) = m.p() else { return to_g0(m) };
     // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
     let p = unsafe { p.held() };
-    let Some((g, slice)) = pick_local(p) else { return to_g0(m) };
+    let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };
     // SAFETY: headers are never unmapped.
     let header = unsafe { g.as_ref() };
     if header.locked_m().is_some() || !exit::attach_stack(p, header) {
@@ -172,7 +173,7 @@ pub(super) fn next_context_after_exit(m: &'static M) -> *const Gobuf {
     let Some(p) = m.p() else { return to_g0(m) };
     // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
     let p = unsafe { p.held() };
-    let Some((g, slice)) = pick_local(p) else { return to_g0(m) };
+    let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };
     // SAFETY: headers are never unmapped.
     let header = unsafe { g.as_ref() };
     if header.locked_m().is_some() || !exit::inherit_stack(m, p, header) {

@@ -6,13 +6,15 @@
 
 use core::fmt;
 use core::ptr::NonNull;
+use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{Token, Unpark};
+use gosched_queue::{Token, Unpark, Wake};
 
 use crate::g::G;
 use crate::m;
 use crate::sched::{self, Commit};
+use crate::timers::{self, Action, Timer};
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
 
 /// A goroutine, or a thread that is not ours, as others refer to it.
@@ -149,4 +151,44 @@ pub fn park() {
             Token::Consumed => Commit::Refuse,
         }
     });
+}
+
+/// As [`park`], but returns after `limit` at the latest.
+///
+/// A moving call. On a thread that is not a goroutine it blocks the thread.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// gosched::run(|| {
+///     let began = Instant::now();
+///     gosched::thread::park_timeout(Duration::from_millis(2));
+///     assert!(began.elapsed() >= Duration::from_millis(2));
+/// });
+/// ```
+pub fn park_timeout(limit: Duration) {
+    let Some(g) = m::current::current().and_then(|m| m.cur_g()) else { return park_thread_timeout(limit) };
+    let id = g.id();
+    let timer = Timer::new(Action::EndPark(g.into(), id));
+    let when = timers::when_after(limit);
+    let _ = sched::wait(WaitReason::Park, |_| match g.token.park(id) {
+        Token::Consumed => Commit::Refuse,
+        Token::Absent => {
+            // SAFETY: the timer lies in this frame, which stays until it is disarmed below.
+            unsafe { sched::arm_here(&timer, when) };
+            Commit::Wait
+        }
+    });
+    timer.disarm();
+}
+
+fn park_thread_timeout(limit: Duration) {
+    let parker = ThreadParker::current();
+    if parker.token.park(parker.id) == Token::Absent
+        && parker.sleep_timeout(limit) == Wake::TimedOut
+        && parker.token.retract(parker.id) == Token::Consumed
+    {
+        // An `unpark` came in the last moment; its wake-up is on the way.
+        parker.sleep();
+    }
 }

@@ -10,12 +10,14 @@ mod current;
 mod join;
 mod local;
 mod scope;
+mod sleep;
 
 pub use builder::{Builder, spawn};
-pub use current::{Thread, ThreadId, current, park};
+pub use current::{Thread, ThreadId, current, park, park_timeout};
 pub use join::{JoinFuture, JoinHandle};
 pub use local::{AccessError, LocalKey};
 pub use scope::{Scope, ScopedJoinHandle, scope};
+pub use sleep::sleep;
 
 pub(crate) use builder::{go_tracked, run_tracked};
 

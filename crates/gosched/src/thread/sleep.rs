@@ -1,0 +1,39 @@
+//! Sleeping: one timer in the sleeper's own frame.
+#![allow(unsafe_code)]
+
+use core::time::Duration;
+
+use crate::sched::{self, Commit};
+use crate::timers::{self, Action, Timer};
+use crate::waiter::{WaitReason, Waiter};
+
+/// Sleeps for at least `d`, and as little longer as can be.
+///
+/// A moving call. On a thread that is not a goroutine it is std's.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// gosched::run(|| {
+///     let began = Instant::now();
+///     gosched::thread::sleep(Duration::from_millis(2));
+///     assert!(began.elapsed() >= Duration::from_millis(2));
+/// });
+/// ```
+pub fn sleep(d: Duration) {
+    if crate::m::current::current().is_none() {
+        return std::thread::sleep(d);
+    }
+    if d.is_zero() {
+        return crate::runtime::checkpoint();
+    }
+    let when = timers::when_after(d);
+    let mut timer = None;
+    let _ = sched::wait(WaitReason::Sleep, |waiter| {
+        let Waiter::Goroutine(g) = waiter else { return Commit::Refuse };
+        let timer = timer.insert(Timer::new(Action::Ready(g)));
+        // SAFETY: the timer lies in this frame, which stays until it has fired: only that wakes the goroutine.
+        unsafe { sched::arm_here(timer, when) };
+        Commit::Wait
+    });
+}

@@ -1,0 +1,272 @@
+//! Timers (S46): a heap per P, of nodes that lie where their owners put them.
+//!
+//! Invariants:
+//! - A [`Timer`] is armed in at most one heap; while armed it neither moves nor dies. Its place in the heap is written
+//!   under the heap's lock only, so whoever holds that lock may take it out in O(log n), from any thread.
+//! - Firing takes the node out and decides, all under the lock, who is to be readied; after the lock is released nobody
+//!   touches the node again. So once [`TimerHeap::disarm`] has returned, the timer can't act any more.
+//! - `first` is the earliest time in the heap, readable without the lock. It is part of the wake-up protocol: whoever arms
+//!   a timer stores it (SeqCst) and then looks for a sleeper that must wake earlier.
+//!
+//! Returns lists of what became ready; never calls the scheduler.
+
+mod clock;
+
+use core::cell::Cell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use gosched_queue::{List, Lock, Readied, Token};
+
+use crate::g::G;
+
+pub(crate) use clock::{NEVER, now, when_after};
+
+/// Children of a heap node.
+const ARITY: usize = 4;
+/// The place of a timer that is in no heap.
+const NOWHERE: usize = usize::MAX;
+
+/// What a timer does when it is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// Wakes a goroutine that waits for nothing else.
+    Ready(NonNull<G>),
+    /// Ends the `park` of goroutine `id`, if it still parks.
+    EndPark(NonNull<G>, u64),
+}
+
+/// A timer. Lives in the frame of whoever waits for it.
+pub(crate) struct Timer {
+    action: Action,
+    /// The heap it was armed in; written by the arming thread before the node is shared.
+    heap: AtomicPtr<TimerHeap>,
+    /// Its index in that heap. Under the heap's lock.
+    place: Cell<usize>,
+}
+
+impl Timer {
+    pub(crate) const fn new(action: Action) -> Timer {
+        Timer { action, heap: AtomicPtr::new(core::ptr::null_mut()), place: Cell::new(NOWHERE) }
+    }
+
+    /// Takes it out of its heap, if it is still there. Afterwards it can't act any more.
+    pub(crate) fn disarm(&self) {
+        // SAFETY: heaps belong to Ps, which are never freed.
+        if let Some(heap) = unsafe { self.heap.load(Ordering::Relaxed).as_ref() } {
+            heap.disarm(self);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    when: u64,
+    timer: NonNull<Timer>,
+}
+
+/// The timers of a P.
+pub(crate) struct TimerHeap {
+    first: AtomicU64,
+    entries: Lock<Vec<Entry>>,
+}
+
+// SAFETY: the nodes that entries point at are touched under the lock only, and their owners keep them alive meanwhile.
+unsafe impl Sync for TimerHeap {}
+// SAFETY: as above.
+unsafe impl Send for TimerHeap {}
+
+impl TimerHeap {
+    pub(crate) const fn new() -> TimerHeap {
+        TimerHeap { first: AtomicU64::new(NEVER), entries: Lock::new(Vec::new()) }
+    }
+
+    /// When the earliest timer is due; [`NEVER`] if there is none.
+    #[inline]
+    pub(crate) fn first(&self) -> u64 {
+        // ORDERING: SeqCst: the sleeper's look in the wake-up protocol; partner is the store in `note_first`.
+        self.first.load(Ordering::SeqCst)
+    }
+
+    fn note_first(&self, entries: &[Entry]) {
+        let first = entries.first().map_or(NEVER, |entry| entry.when);
+        // ORDERING: SeqCst: stands before the arming thread's look for a sleeper; partner is `first`.
+        self.first.store(first, Ordering::SeqCst);
+    }
+
+    /// Arms `timer` for `when`.
+    ///
+    /// # Safety
+    /// The timer is in no heap, and neither moves nor dies until it has fired or was disarmed. The heap is a P's.
+    pub(crate) unsafe fn arm(&self, timer: &Timer, when: u64) {
+        timer.heap.store(core::ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
+        let mut entries = self.entries.lock();
+        entries.push(Entry { when, timer: NonNull::from(timer) });
+        let last = entries.len() - 1;
+        sift_up(&mut entries, last);
+        self.note_first(&entries);
+    }
+
+    fn disarm(&self, timer: &Timer) {
+        let mut entries = self.entries.lock();
+        let place = timer.place.get();
+        if place != NOWHERE {
+            take_out(&mut entries, place);
+            self.note_first(&entries);
+        }
+    }
+
+    /// Fires what is due at `now`. Those to be queued are appended to `ready`, already runnable.
+    #[cold]
+    pub(crate) fn run_due(&self, now: u64, ready: &mut List<G>) {
+        let mut entries = self.entries.lock();
+        while let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now) {
+            take_out(&mut entries, 0);
+            // SAFETY: armed until just now, so alive; its owner can't go on before it is readied or takes this lock.
+            let action = unsafe { entry.timer.as_ref() }.action;
+            if let Some(g) = act(action) {
+                // SAFETY: made runnable by us just now, so it is in no list; headers are never unmapped.
+                unsafe { ready.push_back(g) };
+            }
+        }
+        self.note_first(&entries);
+    }
+
+    /// How many are armed.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.lock().len()
+    }
+}
+
+/// Does what a due timer is for; returns the goroutine that is runnable by it and in nobody's queue yet.
+fn act(action: Action) -> Option<NonNull<G>> {
+    let g = match action {
+        Action::Ready(g) => g,
+        Action::EndPark(g, id) => {
+            // SAFETY: headers are never unmapped; the token knows another incarnation by its id.
+            match unsafe { g.as_ref() }.token.retract(id) {
+                Token::Absent => g,
+                // An `unpark` came first and wakes it.
+                Token::Consumed => return None,
+            }
+        }
+    };
+    // SAFETY: headers are never unmapped.
+    let header = unsafe { g.as_ref() };
+    match header.status.ready() {
+        Ok(Readied::Enqueue) => Some(g),
+        Ok(Readied::LeftMark) => None,
+        Err(found) => header.bad_status("timer", found),
+    }
+}
+
+/// Takes the entry at `place` out of the heap.
+fn take_out(entries: &mut Vec<Entry>, place: usize) {
+    let entry = entries.swap_remove(place);
+    // SAFETY: armed until now, so alive; the heap's lock is held.
+    unsafe { entry.timer.as_ref() }.place.set(NOWHERE);
+    if place < entries.len() {
+        let place = sift_up(entries, place);
+        sift_down(entries, place);
+    }
+}
+
+fn put(entries: &mut [Entry], place: usize, entry: Entry) {
+    entries[place] = entry;
+    // SAFETY: entries are armed, so alive; the heap's lock is held.
+    unsafe { entry.timer.as_ref() }.place.set(place);
+}
+
+/// Moves an entry towards the front as far as it belongs; returns where it is then.
+fn sift_up(entries: &mut [Entry], mut place: usize) -> usize {
+    let entry = entries[place];
+    while place > 0 {
+        let parent = (place - 1) / ARITY;
+        if entries[parent].when <= entry.when {
+            break;
+        }
+        put(entries, place, entries[parent]);
+        place = parent;
+    }
+    put(entries, place, entry);
+    place
+}
+
+/// Moves an entry towards the back as far as it belongs.
+fn sift_down(entries: &mut [Entry], mut place: usize) {
+    let entry = entries[place];
+    loop {
+        let children = place * ARITY + 1..entries.len().min(place * ARITY + 1 + ARITY);
+        let Some(least) = children.min_by_key(|child| entries[*child].when) else { break };
+        if entries[least].when >= entry.when {
+            break;
+        }
+        put(entries, place, entries[least]);
+        place = least;
+    }
+    put(entries, place, entry);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::waiting;
+
+    fn random(seed: &mut u64) -> u64 {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *seed >> 33
+    }
+
+    /// S46: timers fire in the order of their times, each once, whatever was disarmed in between.
+    #[test]
+    fn fires_in_order_and_not_what_was_disarmed() {
+        let mut seed = 7;
+        for _ in 0..50 {
+            let heap = TimerHeap::new();
+            let gs = waiting(200);
+            let timers: Vec<Timer> = gs.iter().map(|g| Timer::new(Action::Ready(*g))).collect();
+            let whens: Vec<u64> = timers.iter().map(|_| random(&mut seed) % 100).collect();
+            for (timer, when) in timers.iter().zip(&whens) {
+                // SAFETY: the timers outlive the heap.
+                unsafe { heap.arm(timer, *when) };
+            }
+            let kept: Vec<bool> = timers.iter().map(|_| !random(&mut seed).is_multiple_of(3)).collect();
+            for (timer, _) in timers.iter().zip(&kept).filter(|(_, kept)| !**kept) {
+                timer.disarm();
+                timer.disarm();
+            }
+            assert_eq!(heap.len(), kept.iter().filter(|kept| **kept).count());
+            let mut fired = Vec::new();
+            while heap.first() != NEVER {
+                let now = heap.first();
+                let mut ready = List::new();
+                heap.run_due(now, &mut ready);
+                while let Some(g) = ready.pop_front() {
+                    let which = gs.iter().position(|x| *x == g).unwrap();
+                    assert_eq!(whens[which], now);
+                    fired.push(which);
+                }
+            }
+            let mut expected: Vec<usize> = (0..200).filter(|i| kept[*i]).collect();
+            fired.sort();
+            expected.sort();
+            assert_eq!(fired, expected);
+        }
+    }
+
+    /// S46: nothing fires early.
+    #[test]
+    fn nothing_fires_early() {
+        let heap = TimerHeap::new();
+        let timer = Timer::new(Action::Ready(waiting(1)[0]));
+        // SAFETY: the timer outlives the heap.
+        unsafe { heap.arm(&timer, 10) };
+        let mut ready = List::new();
+        heap.run_due(9, &mut ready);
+        assert_eq!((ready.len(), heap.first()), (0, 10));
+        heap.run_due(10, &mut ready);
+        assert_eq!((ready.len(), heap.first()), (1, NEVER));
+        while ready.pop_front().is_some() {}
+    }
+}
