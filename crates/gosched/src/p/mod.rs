@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use gosched_queue::{Full, Linked, List, NextSlot, Ring, Spinning, keep_order};
+use gosched_queue::{Full, Linked, List, NextSlot, Ring, Spinning, keep_order, sync};
 use gosched_switch::StackCache;
 
 use crate::g::G;
@@ -220,7 +220,12 @@ impl<'a> HeldP<'a> {
         // SAFETY: we own the P.
         let owner = unsafe { self.0.ring.owner() };
         match owner.push(g) {
-            Ok(()) => None,
+            Ok(()) => {
+                // A thief may have taken what kicked this one out: then only the ring's tail tells of it, and the look
+                // for sleepers that follows must not come before it.
+                sync::publish_fence();
+                None
+            }
             Err(Full(g)) => self.overflow(g, random),
         }
     }
@@ -241,7 +246,10 @@ impl<'a> HeldP<'a> {
             }
             // Thieves made room meanwhile.
             match owner.push(g) {
-                Ok(()) => return None,
+                Ok(()) => {
+                    sync::publish_fence();
+                    return None;
+                }
                 Err(Full(back)) => g = back,
             }
         }

@@ -1,10 +1,10 @@
 //! Where the next goroutine comes from (S25, S26).
 //!
 //! The argument why no work is missed. Whoever queues work then looks at `idle`; if a P is idle and nobody spins, it
-//! wakes an M. An M that gives up first takes back its spinning, then looks at every queue once more. Both write
-//! before they read, in one total order (SeqCst): so either the publisher sees that nobody spins any more, or the M
-//! sees the work. An M that was not spinning needs no second look: it stopped searching because others spin, and
-//! the last of those has it.
+//! wakes an M. An M that gives up first puts its P on the idle list and takes back its spinning, then looks at every queue
+//! once more. Both write before they read, in one total order (SeqCst): so either the publisher sees an idle P and
+//! no spinner, or the M sees the work. An M that did not spin looks again too: the "spinner" because of which it did
+//! not search may have been no more than a waker's claim that is given back (`idle.rs`).
 
 use core::ptr::NonNull;
 
@@ -42,14 +42,10 @@ impl Sched {
             if let Some(g) = self.give_up_p(m, p) {
                 return (g, Slice::New);
             }
-            let found = match m.take_spinning() {
-                None => Second::Nothing,
-                Some(token) => {
-                    let _ = self.idle.stop_spinning(token);
-                    self.look_again(m)
-                }
-            };
-            if found == Second::Nothing && !(self.keep_watch() && self.spin_again(m)) {
+            if let Some(token) = m.take_spinning() {
+                let _ = self.idle.stop_spinning(token);
+            }
+            if self.look_again(m) == Second::Nothing && !(self.keep_watch() && self.spin_again(m)) {
                 self.stop_m(m);
             }
         }
@@ -72,7 +68,7 @@ impl Sched {
         None
     }
 
-    /// The second look of an M that has just given up spinning: with work anywhere and a P to be had, it spins again.
+    /// The second look of an M that has just given up its P: with work anywhere and a P to be had, it searches again.
     fn look_again(&self, m: &'static M) -> Second {
         if (self.runq_len() > 0 || self.all_p().any(P::has_work)) && self.spin_again(m) {
             return Second::Work;

@@ -57,19 +57,21 @@ impl Sched {
         }
     }
 
+    /// While the place of the spinner was claimed, others relied on it. So who has to give it back, because the idle P is
+    /// gone after all, looks again whether there is another by now.
     #[cold]
     fn wake_p_with(&self, token: Spinning) {
-        let mut shared = self.lock.lock();
-        match self.get_idle_p(&mut shared) {
-            Some(p) => {
+        let mut token = Some(token);
+        while let Some(claimed) = token {
+            let mut shared = self.lock.lock();
+            if let Some(p) = self.get_idle_p(&mut shared) {
                 let m = shared.idle_ms.pop_front();
                 drop(shared);
-                self.start_m(m, p, Some(token));
+                return self.start_m(m, p, Some(claimed));
             }
-            None => {
-                drop(shared);
-                let _ = self.idle.stop_spinning(token);
-            }
+            drop(shared);
+            let _ = self.idle.stop_spinning(claimed);
+            token = self.idle.try_claim_spinner();
         }
     }
 

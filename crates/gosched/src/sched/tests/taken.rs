@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use gosched_queue::{Lock, Retake, TakerToken, barrier};
+use gosched_queue::{Lock, TakerToken, barrier};
 
 use super::super::{Rt, SCHED, yield_now};
 use crate::m::M;
@@ -18,12 +18,7 @@ fn take_p(m: &'static M) -> bool {
     let mut taker = TAKER.lock();
     let Some(begun) = m.owner.begin_retake(&mut taker) else { return false };
     barrier::heavy();
-    // Outside the runtime `m.p` does not change; if the M enters, the retake fails and this is not used.
-    let p = m.p();
-    if m.owner.finish_retake(&mut taker, begun) == Retake::Refused {
-        return false;
-    }
-    let p = p.unwrap();
+    let Some(p) = m.owner.finish_retake_with(&mut taker, begun, || m.p()).flatten() else { return false };
     p.stop();
     SCHED.hand_off_p(p);
     true
