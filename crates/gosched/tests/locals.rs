@@ -11,14 +11,13 @@ use std::time::Duration;
 
 use common::tid;
 use gosched::goroutine_local;
-use gosched::thread;
 
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
 goroutine_local! {
     /// Documented.
     static PLAIN: u32 = 7;
-    pub static COUNT: Cell<u32> = const { Cell::new(0) };
+    static COUNT: Cell<u32> = const { Cell::new(0) };
     static LOG: RefCell<Vec<u32>> = RefCell::new(Vec::new());
     static LAZY: usize = MADE.fetch_add(1, Ordering::Relaxed);
 }
@@ -82,7 +81,7 @@ fn values_move_with_their_goroutine() {
             let handles: Vec<_> = (0..64).map(walk).collect();
             handles
                 .into_iter()
-                .filter(|_| true)
+                
                 .map(|handle| usize::from(handle.join().unwrap()))
                 .sum::<usize>()
         });

@@ -24,7 +24,7 @@ fn a_hundred_panics_concern_nobody_else() {
             })
         })
         .collect();
-    let panicking: Vec<_> = (0..100)
+    let panicking: Vec<_> = (0..100_usize)
         .map(|i| {
             gosched::go(move || {
                 (0..i % 5).for_each(|_| gosched::yield_now());
@@ -177,7 +177,7 @@ fn block_while_unwinding() {
                 })
             })
             .collect();
-        let unwinding: Vec<_> = (0..40)
+        let unwinding: Vec<_> = (0..40_usize)
             .map(|i| {
                 let blocks = Blocks { ended: Arc::clone(&ended) };
                 gosched::go(move || {

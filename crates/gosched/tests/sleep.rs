@@ -14,7 +14,7 @@ fn never_early() {
     let mut random = Random::new(3);
     let sleepers: Vec<_> = (0..500)
         .map(|_| {
-            let d = Duration::from_micros(random.below(20_000) as u64);
+            let d = Duration::from_micros(random.below(20_000));
             gosched::go(move || {
                 let began = Instant::now();
                 gosched::sleep(d);
@@ -70,8 +70,8 @@ fn no_timer_is_slept_through() {
                         let mut random = Random::new(i);
                         for _ in 0..100 {
                             match random.below(4) {
-                                0 => gosched::sleep(Duration::from_micros(random.below(300) as u64)),
-                                1 => thread::park_timeout(Duration::from_micros(random.below(300) as u64)),
+                                0 => gosched::sleep(Duration::from_micros(random.below(300))),
+                                1 => thread::park_timeout(Duration::from_micros(random.below(300))),
                                 2 => gosched::yield_now(),
                                 _ => {
                                     gosched::go(|| gosched::sleep(Duration::from_micros(50))).join().unwrap()

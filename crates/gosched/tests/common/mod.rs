@@ -83,7 +83,7 @@ impl Child {
         for inherited in ["GOMAXPROCS", "GOSCHED_STACK", "GOSCHED_DEBUG", ROLE, ARG] {
             command.env_remove(inherited);
         }
-        command.env(LIMIT, self.limit.as_millis().to_string());
+        command.env("RUST_BACKTRACE", "0").env(LIMIT, self.limit.as_millis().to_string());
         command.envs(self.env.iter().map(|(k, v)| (k, v)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();

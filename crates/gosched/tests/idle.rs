@@ -1,0 +1,99 @@
+//! With nothing to do, the process does nothing (S33), and keeps the threads it has (S32).
+
+mod common;
+
+use std::time::Duration;
+
+use gosched::thread;
+
+/// CPU time of the whole process.
+fn cpu_time() -> Duration {
+    // SAFETY: rusage is plain data, filled in by the call.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &mut usage), 0);
+        usage
+    };
+    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    time(usage.ru_utime) + time(usage.ru_stime)
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+/// Some of everything, on all Ps.
+fn work() {
+    gosched::run(|| {
+        let handles: Vec<_> = (0..2000)
+            .map(|i| {
+                gosched::go(move || {
+                    (0..i % 10).for_each(|_| gosched::yield_now());
+                    i
+                })
+            })
+            .collect();
+        handles.into_iter().for_each(|handle| drop(handle.join().unwrap()));
+    });
+}
+
+/// Looks at the process for a second. (The sleep is what is measured.)
+fn watch_a_second(what: &str) {
+    // The last searches end within this time.
+    std::thread::sleep(Duration::from_millis(100));
+    let (cpu, before) = (cpu_time(), threads());
+    std::thread::sleep(Duration::from_secs(1));
+    println!("{what}: {}", (cpu_time() - cpu).as_micros());
+    assert_eq!(threads(), before, "{what}: threads came or went");
+}
+
+/// S32, S33: after work, between two runs, with parked goroutines alive, and with the main goroutine parked: no CPU.
+#[test]
+fn idle_costs_nothing() {
+    let child = common::child("idle_costs_nothing", || {
+        let procs = thread::available_parallelism().unwrap().get();
+        work();
+        watch_a_second("between runs");
+        let parked: Vec<_> = (0..1000).map(|_| gosched::go(thread::park)).collect();
+        work();
+        let peak = threads();
+        watch_a_second("others parked");
+        std::thread::scope(|s| {
+            let (say, main) = std::sync::mpsc::channel();
+            s.spawn(move || {
+                gosched::run(|| {
+                    say.send(thread::current()).unwrap();
+                    thread::park();
+                });
+            });
+            let main = main.recv().unwrap();
+            watch_a_second("main parked");
+            main.unpark();
+        });
+        work();
+        parked.iter().for_each(|handle| handle.thread().unpark());
+        parked.into_iter().for_each(|handle| handle.join().unwrap());
+        assert!(threads() <= peak.max(procs + 6), "{} threads for {procs} Ps", threads());
+    });
+    for procs in [1, 2, 8] {
+        let outcome = child.clone().procs(procs).run().ok();
+        for what in ["between runs", "others parked", "main parked"] {
+            let micros: u64 = outcome.value(what).parse().unwrap();
+            assert!(micros < 20_000, "{procs} Ps, {what}: {micros} µs of CPU in a second of idling");
+        }
+    }
+}
+
+/// S32: however often work comes and goes, no more threads are made than Ps need.
+#[test]
+fn threads_are_kept_and_reused() {
+    let child = common::child("threads_are_kept_and_reused", || {
+        work();
+        let before = threads();
+        (0..50).for_each(|_| work());
+        println!("threads: {before} {}", threads());
+    });
+    let outcome = child.procs(4).run().ok();
+    let counts: Vec<usize> = outcome.value("threads").split(' ').map(|n| n.parse().unwrap()).collect();
+    assert!(counts[1] <= 4 + 5, "{counts:?} threads for 4 Ps, a template, a spare, a monitor and the test's own");
+}

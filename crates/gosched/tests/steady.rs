@@ -1,0 +1,144 @@
+//! In a steady state, creating, parking, waking and ending goroutines costs no allocation and no system call
+//! (S10, S12).
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gosched::thread::{self, JoinHandle};
+
+/// Counts what is asked of the system allocator.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One round of everything: batches of spawn and join, detached ones, park and unpark, yields. `handles` has room.
+fn round(handles: &mut Vec<JoinHandle<u64>>) {
+    let captured = [1_u64, 2, 3, 4];
+    for i in 0..100_u64 {
+        handles.push(gosched::go(move || captured.iter().sum::<u64>() + i));
+    }
+    for (i, handle) in (0..).zip(handles.drain(..)) {
+        assert_eq!(handle.join().unwrap(), 10 + i);
+    }
+    drop(gosched::go(|| 5));
+    let parker = gosched::go(|| {
+        for _ in 0..10 {
+            thread::park();
+            gosched::yield_now();
+        }
+    });
+    while !parker.is_finished() {
+        parker.thread().unpark();
+        gosched::yield_now();
+    }
+    parker.join().unwrap();
+    let mut borrowed = 0;
+    thread::scope(|s| drop(s.spawn(|| borrowed += 1)));
+    assert_eq!(borrowed, 1);
+}
+
+/// S12: after some rounds to warm up, 100,000 goroutines come and go without one allocation.
+#[test]
+fn no_allocation() {
+    let child = common::child("no_allocation", || {
+        let count = gosched::run(|| {
+            let mut handles = Vec::with_capacity(100);
+            (0..200).for_each(|_| round(&mut handles));
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            (0..1000).for_each(|_| round(&mut handles));
+            ALLOCATIONS.load(Ordering::Relaxed) - before
+        });
+        println!("allocations: {count}");
+    });
+    assert_eq!(child.clone().procs(1).run().ok().value("allocations"), "0");
+    assert_eq!(child.procs(2).run().ok().value("allocations"), "0");
+}
+
+/// Says which system call it was, and ends the process.
+extern "C" fn on_forbidden(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid siginfo; for SIGSYS the number lies behind the address of the call.
+    let number = unsafe { info.cast::<u8>().add(24).cast::<i32>().read() };
+    let mut text = *b"forbidden system call    \n";
+    for (i, place) in [1, 10, 100].into_iter().zip([24, 23, 22]) {
+        text[place] = b'0' + (number / i % 10) as u8;
+    }
+    // SAFETY: writes a buffer of this frame; _exit has no preconditions.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+        libc::_exit(1);
+    }
+}
+
+/// From here on the calling thread may write, return from signal handlers and exit; nothing else.
+fn forbid_system_calls() {
+    const LOAD_NUMBER: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let allowed = [libc::SYS_write, libc::SYS_exit_group, libc::SYS_rt_sigreturn];
+    let mut program = vec![libc::sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 }];
+    for (i, number) in allowed.iter().enumerate() {
+        let to_allow = (allowed.len() - i) as u8;
+        program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: to_allow, jf: 0, k: *number as u32 });
+    }
+    program.push(libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_TRAP });
+    program.push(libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW });
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the action and the filter are whole; both calls copy what they are given.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_forbidden as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        assert_eq!(libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut()), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter), 0);
+    }
+    drop(program);
+}
+
+/// S10, S12: with one P and so one thread, 100,000 goroutines are created, run, park, are woken, yield, end and are
+/// joined without one system call: a filter would end the process.
+#[test]
+fn no_system_call() {
+    let child = common::child("no_system_call", || {
+        gosched::run(|| {
+            let mut handles = Vec::with_capacity(100);
+            (0..200).for_each(|_| round(&mut handles));
+            forbid_system_calls();
+            if common::arg() == "break the rule" {
+                std::thread::yield_now();
+            }
+            (0..1000).for_each(|_| round(&mut handles));
+            let text = b"survived: yes\n";
+            // SAFETY: writes a static text; _exit has no preconditions.
+            unsafe {
+                libc::write(libc::STDOUT_FILENO, text.as_ptr().cast(), text.len());
+                libc::_exit(0);
+            }
+        });
+    });
+    let child = child.procs(1);
+    let outcome = child.clone().arg("keep the rule").run().ok();
+    assert_eq!(outcome.value("survived"), "yes");
+    // The filter is seen to bite: sched_yield has number 24.
+    child.arg("break the rule").run().died(1, &["forbidden system call 024"]);
+}
