@@ -32,6 +32,7 @@ fn write_all(text: &mut String) -> core::fmt::Result {
         let status = match p.status() {
             PStatus::Idle => "idle",
             PStatus::Running => "running",
+            PStatus::Blocking => "syscall",
         };
         let next = if p.next.is_empty() { "" } else { "+1" };
         let m = p.m().map_or(-1, |m| m.id as i64);

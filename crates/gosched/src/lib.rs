@@ -23,7 +23,7 @@
 //!
 //! # Moving calls
 //!
-//! A goroutine goes on on another OS thread only inside a *moving call*: one that waits, [`yield_now`](thread::yield_now)
+//! A goroutine goes on on another OS thread only inside a *moving call*: one that waits, [`yield_now`]
 //! and [`checkpoint`](runtime::checkpoint). Each function says whether it is one. So a value that is tied to its
 //! thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local) must not live across a moving call; everything
 //! else needs no thought. While a goroutine unwinds it stays on its thread.
@@ -60,6 +60,8 @@ pub mod runtime;
 mod sched;
 #[allow(unsafe_code)]
 mod sys;
+#[allow(unsafe_code)]
+mod sysmon;
 pub mod thread;
 #[allow(unsafe_code)]
 mod timers;

@@ -6,6 +6,7 @@
 //! - A waiter is woken at most once, by whoever took it out of the primitive's queue. Waking is by value.
 //! - Waking an async waiter runs foreign code: never under a lock of ours, never inside the runtime.
 
+use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
@@ -98,12 +99,33 @@ impl ThreadParker {
         Arc::new(ThreadParker { note: Note::new(), token: TokenWord::new(id), id, name })
     }
 
-    /// The calling thread's. A thread whose locals are gone already gets a new one.
+    /// The calling thread's: always the same one, also in destructors of its thread-locals.
     pub(crate) fn current() -> Arc<ThreadParker> {
-        thread_local! {
-            static PARKER: Arc<ThreadParker> = ThreadParker::new();
+        /// Frees the parker at the thread's end.
+        struct AtEnd;
+        impl Drop for AtEnd {
+            fn drop(&mut self) {
+                let parker = PARKER.replace(core::ptr::null());
+                // SAFETY: the pointer came from `Arc::into_raw`, and has left its place.
+                drop(unsafe { Arc::from_raw(parker) });
+            }
         }
-        PARKER.try_with(Arc::clone).unwrap_or_else(|_| ThreadParker::new())
+        thread_local! {
+            static PARKER: Cell<*const ThreadParker> = const { Cell::new(core::ptr::null()) };
+            static AT_END: AtEnd = const { AtEnd };
+        }
+        let mut parker = PARKER.get();
+        if parker.is_null() {
+            parker = Arc::into_raw(ThreadParker::new());
+            PARKER.set(parker);
+            // In a destructor that runs after ours this is refused: then the parker stays, and is leaked.
+            let _ = AT_END.try_with(|_| ());
+        }
+        // SAFETY: the place owns one count of a living Arc; this adds another, which is returned.
+        unsafe {
+            Arc::increment_strong_count(parker);
+            Arc::from_raw(parker)
+        }
     }
 
     /// Sleeps until the one `wake` of this wait.

@@ -33,7 +33,7 @@ fn work() {
                 })
             })
             .collect();
-        handles.into_iter().for_each(|handle| drop(handle.join().unwrap()));
+        handles.into_iter().for_each(|handle| assert!(handle.join().is_ok()));
     });
 }
 
@@ -95,5 +95,8 @@ fn threads_are_kept_and_reused() {
     });
     let outcome = child.procs(4).run().ok();
     let counts: Vec<usize> = outcome.value("threads").split(' ').map(|n| n.parse().unwrap()).collect();
-    assert!(counts[1] <= 4 + 5, "{counts:?} threads for 4 Ps, a template, a spare, a monitor and the test's own");
+    assert!(
+        counts[1] <= 4 + 5,
+        "{counts:?} threads for 4 Ps, a template, a spare, a monitor and the test's own"
+    );
 }

@@ -79,11 +79,7 @@ fn values_move_with_their_goroutine() {
                 })
             };
             let handles: Vec<_> = (0..64).map(walk).collect();
-            handles
-                .into_iter()
-                
-                .map(|handle| usize::from(handle.join().unwrap()))
-                .sum::<usize>()
+            handles.into_iter().map(|handle| usize::from(handle.join().unwrap())).sum::<usize>()
         });
         assert!(moved > 0, "nobody changed threads: this showed nothing");
     });

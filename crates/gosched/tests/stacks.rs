@@ -93,6 +93,7 @@ fn uses_a_main_stack() {
 #[test]
 fn overflow_is_caught() {
     #[inline(never)]
+    #[expect(unconditional_recursion)]
     fn large_frames(n: usize) -> usize {
         let frame = [n as u8; 100 * KIB];
         black_box(&frame)[n % frame.len()] as usize + large_frames(n + 1)
@@ -125,6 +126,17 @@ fn overflow_is_caught() {
         died("frames", &["goroutine 2:", "262144 bytes"]);
         died("main", &["goroutine 1:", "8388608 bytes"]);
     }
+}
+
+/// S14, D9: workers never block the signals of a fault, even if the process's first thread does when they are made: a
+/// blocked SIGSEGV would kill the process without a word. (pthread_create blocks all signals in its caller for a
+/// moment, so this happens to everybody now and then.)
+#[test]
+fn overflow_is_caught_though_the_first_thread_blocks_faults() {
+    let child = common::child("overflow_is_caught_though_the_first_thread_blocks_faults", || {
+        gosched::run(|| use_stack(usize::MAX, &|| ()));
+    });
+    child.blocking(libc::SIGSEGV).run().died(2, &["fatal error: stack overflow", "goroutine 1"]);
 }
 
 /// S14: with a hundred thousand stacks alive, guards still stand.

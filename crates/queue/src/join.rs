@@ -14,7 +14,7 @@
 //!
 //! A *peer* waiter is woken without running anybody's code, so the task's last step goes straight to `DONE`. A
 //! *boxed* waiter (foreign thread, async waker) is woken by code that must still run as the task; therefore the
-//! detour by `FINISHING`. Never taken back: every arrow leads down the table.
+//! detour by `FINISHING`. From `FINISHING` the task goes on to `DONE`, unless the handle came first (`JOINED`).
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            spawn            execute            exit
-//!   Idle ───────────▶ Runnable ───────▶ Running ───────▶ Dead ──▶ Runnable (reused)
+//!   Idle ───────────▶ Runnable ───────▶ Running ◀──────▶ Dead ──▶ Runnable (reused)
 //!                      ▲  ▲  ▲             │  ▲
 //!                      │  │  └── yield ────┤  │ commit refused
 //!                      │  │                ▼  │
@@ -13,6 +13,9 @@
 //!                      │      ready                     │
 //!                      └────────────────────────────────┘
 //! ```
+//!
+//! (Dead becomes Running again for a moment when the end of a task turns out to need code of the user's.) `Blocking` is a
+//! Running one in an announced blocking call.
 //!
 //! Invariants:
 //! - Every change is a compare-and-swap; one that finds another status than it may is reported, never made.

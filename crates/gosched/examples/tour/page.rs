@@ -97,7 +97,7 @@ impl Page {
 
     /// A horizontal bar, `value` of `full` long.
     pub fn bar(&self, label: &str, value: f64, full: f64, text: impl Display) {
-        let eighths = (value / full * BAR as f64 * 8.0).round().max(1.0) as usize;
+        let eighths = (value / full * BAR as f64 * 8.0).ceil() as usize;
         let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
         let bar = format!("{:<BAR$}", "█".repeat(eighths / 8) + part);
         self.line(format_args!("  {label:<18} {} {text}", self.painted("32", bar)));

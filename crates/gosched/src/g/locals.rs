@@ -4,6 +4,7 @@
 //! whose destructor has begun stays in the table without a value, so it is not made again. The table belongs to its
 //! goroutine, or thread, alone: nobody else ever sees it.
 
+use core::any::TypeId;
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,6 +19,8 @@ pub(crate) struct Locals {
 
 struct Entry {
     key: usize,
+    /// Two keys at one address can't be told apart by it; their types can.
+    of: TypeId,
     /// `None` once the destructor has begun.
     value: Option<Value>,
 }
@@ -28,9 +31,9 @@ pub(crate) struct Value {
 }
 
 /// What is known of a key.
-pub(crate) enum Found {
+pub(crate) enum Found<T> {
     /// Its value.
-    Value(NonNull<u8>),
+    Value(NonNull<T>),
     /// Not made yet.
     Absent,
     /// Its destructor has begun.
@@ -38,18 +41,18 @@ pub(crate) enum Found {
 }
 
 impl Locals {
-    pub(crate) fn find(&self, key: usize) -> Found {
-        match self.entries.iter().find(|entry| entry.key == key) {
+    pub(crate) fn find<T: 'static>(&self, key: usize) -> Found<T> {
+        match self.entries.iter().find(|entry| entry.key == key && entry.of == TypeId::of::<T>()) {
             None => Found::Absent,
-            Some(Entry { value: Some(value), .. }) => Found::Value(value.pointer),
+            Some(Entry { value: Some(value), .. }) => Found::Value(value.pointer.cast()),
             Some(Entry { value: None, .. }) => Found::Destroyed,
         }
     }
 
-    /// Keeps a value that was made just now.
-    pub(crate) fn insert<T>(&mut self, key: usize, value: T) {
-        let pointer = NonNull::from(Box::leak(Box::new(value))).cast();
-        self.entries.push(Entry { key, value: Some(Value { pointer, drop: drop_box::<T> }) });
+    /// Keeps a value that was made just now, in a box that becomes the table's.
+    pub(crate) fn insert<T: 'static>(&mut self, key: usize, value: NonNull<T>) {
+        let value = Some(Value { pointer: value.cast(), drop: drop_box::<T> });
+        self.entries.push(Entry { key, of: TypeId::of::<T>(), value });
     }
 
     /// The table of a goroutine, made if need be.
@@ -96,7 +99,7 @@ impl Value {
 }
 
 /// # Safety
-/// `pointer` came from `insert::<T>` and is not used again.
+/// `pointer` is the box that was given to `insert::<T>`, and is not used again.
 unsafe fn drop_box<T>(pointer: NonNull<u8>) {
     // SAFETY: by contract.
     drop(unsafe { Box::from_raw(pointer.cast::<T>().as_ptr()) });

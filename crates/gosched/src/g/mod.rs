@@ -5,7 +5,8 @@
 //!   *runnable* in a queue, to the queue; in the hands of whoever made a transition, to them. Fields that others
 //!   read meanwhile are atomics.
 //! - `token` and `join` are spoken to by anybody at any time; their protocols are in `gosched-queue`.
-//! - `buf` is written by the switch alone; `stack` by whoever executes, ends or creates the G.
+//! - `buf` is written by the switch, and by whoever executes a G for the first time; `stack` by whoever executes or
+//!   ends it.
 //! - Name, creator and place are written before the first transition to *runnable*; the name is taken away at the end,
 //!   under the scan bit. So a holder of the scan bit may read them.
 //! - A header goes back to the cache by the decision of `join` (see `JoinWord`): exactly one side frees it.
@@ -51,6 +52,7 @@ pub(crate) struct G {
     pub(crate) locals: Cell<Option<NonNull<Locals>>>,
     locked_m: AtomicPtr<M>,
     locks: AtomicU32,
+    blocking: AtomicU32,
     // Third and fourth: what is rarely looked at, and the closure or the result.
     creator: AtomicU64,
     created_at: Cell<Option<&'static Location<'static>>>,
@@ -102,6 +104,7 @@ impl G {
             locals: Cell::new(None),
             locked_m: AtomicPtr::new(core::ptr::null_mut()),
             locks: AtomicU32::new(0),
+            blocking: AtomicU32::new(0),
             creator: AtomicU64::new(0),
             created_at: Cell::new(None),
             name: UnsafeCell::new(None),
@@ -156,6 +159,16 @@ impl G {
     /// How often the goroutine has locked its thread (S51).
     pub(crate) fn locks(&self) -> u32 {
         self.locks.load(Ordering::Relaxed)
+    }
+
+    /// How many announced blocking calls it is in, one inside the other. Own.
+    #[inline]
+    pub(crate) fn blocking_depth(&self) -> u32 {
+        self.blocking.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_blocking_depth(&self, depth: u32) {
+        self.blocking.store(depth, Ordering::Relaxed);
     }
 
     /// A status change that can only fail by a bug, which then ends the process with the G's state shown (S1).
@@ -233,6 +246,11 @@ impl G {
     /// As for [`G::name`].
     pub(crate) unsafe fn origin(&self) -> (u64, Option<&'static Location<'static>>) {
         (self.creator.load(Ordering::Relaxed), self.created_at.get())
+    }
+
+    /// Where it was created, for a message; may be that of another goroutine by now.
+    pub(crate) fn place_hint(&self) -> Option<&'static Location<'static>> {
+        self.inspect().and_then(|view| view.place)
     }
 
     /// A look at a living goroutine, held still for a moment; `None` if there is none.

@@ -30,7 +30,8 @@ impl Payload {
     }
 }
 
-/// Closure first, result later.
+/// Closure first, result later, at the same address.
+#[repr(C)]
 union Slot<F, T> {
     closure: ManuallyDrop<F>,
     outcome: ManuallyDrop<Outcome<T>>,

@@ -1,7 +1,8 @@
 //! M: a worker thread (S2). Its own thread's stack is its g0, on which the scheduler loop runs.
 //!
 //! Who may touch what: fields marked *own* belong to the M's thread. `next_p` and the spinning flag are written by
-//! whoever takes the M off the idle list, before it wakes the note, and read by the M after. `p` is written by
+//! whoever wakes the note, before that, and read by the M after: one that took the M off the idle list, or picked
+//! the goroutine that is bound to it. `p` is written by
 //! the M; it is read by others as a hint, and taken from it only through the protocol of `owner`
 //! (`gosched-queue`). Ms are never freed: an idle one sleeps on its note until it is wanted again.
 
@@ -10,13 +11,15 @@ pub(crate) mod template;
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
 
 use gosched_queue::{Intr, Linked, Note, Owner, Spinning};
 use gosched_switch::{Gobuf, Stack};
 
 use crate::g::G;
 use crate::p::P;
+use crate::sysmon::Probe;
 
 /// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
 /// registers saved by then (D3).
@@ -27,8 +30,22 @@ pub(crate) enum Post {
     Park(NonNull<G>),
     /// Running becomes runnable, at the global queue's tail.
     Requeue(NonNull<G>),
+    /// As `Requeue`, behind those that were woken: it was preempted, or has lost its P (D1).
+    RequeueLast(NonNull<G>),
     /// The stack of one that ended goes to the cache.
     FreeStack,
+}
+
+/// Why an M has lost its P.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Taken {
+    /// It has not.
+    No = 0,
+    /// Its goroutine computes.
+    Computing = 1,
+    /// Its thread is blocked in a call that was not announced.
+    Blocked = 2,
 }
 
 #[repr(C)]
@@ -47,14 +64,18 @@ pub(crate) struct M {
     pub(crate) picked: Cell<Option<(NonNull<G>, crate::p::Slice)>>,
     /// Own: the goroutine bound to this thread (D5).
     pub(crate) locked_g: Cell<Option<&'static G>>,
-    /// Own: goroutines in a row that this M could not get a stack for.
-    pub(crate) stackless_rounds: Cell<usize>,
+    /// Own: since when this M has picked only goroutines that it could not get a stack for.
+    pub(crate) stackless_since: Cell<Option<Instant>>,
     /// Own: a request to yield that a call met which does not move (S39).
     asked_to_yield: Cell<bool>,
     /// Own: state of the random generator.
     random: Cell<u64>,
     spinning: AtomicBool,
     next_p: AtomicPtr<P>,
+    /// A [`Taken`]; written by the taker before it takes, and by the M when it finds out.
+    taken: AtomicU32,
+    /// The monitor's.
+    pub(crate) probe: Probe,
     pub(crate) note: Note,
     idle_link: AtomicPtr<M>,
     /// The M that was created before this one.
@@ -79,11 +100,11 @@ unsafe impl Linked for M {
 }
 
 impl M {
-    /// An M without a thread yet, about to get `p`.
-    pub(crate) fn new(p: &'static P, spinning: Option<Spinning>) -> &'static M {
+    /// An M without a thread yet, and without a P.
+    pub(crate) fn new() -> &'static M {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        let m: &'static M = Box::leak(Box::new(M {
+        Box::leak(Box::new(M {
             owner: Owner::new(),
             p: AtomicPtr::new(core::ptr::null_mut()),
             cur_g: AtomicPtr::new(core::ptr::null_mut()),
@@ -92,11 +113,13 @@ impl M {
             dead_stack: UnsafeCell::new(None),
             picked: Cell::new(None),
             locked_g: Cell::new(None),
-            stackless_rounds: Cell::new(0),
+            stackless_since: Cell::new(None),
             asked_to_yield: Cell::new(false),
             random: Cell::new(crate::runtime::debug::seed() ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             spinning: AtomicBool::new(false),
             next_p: AtomicPtr::new(core::ptr::null_mut()),
+            taken: AtomicU32::new(Taken::No as u32),
+            probe: Probe::new(),
             note: Note::new(),
             idle_link: AtomicPtr::new(core::ptr::null_mut()),
             all_link: AtomicPtr::new(core::ptr::null_mut()),
@@ -104,9 +127,7 @@ impl M {
             tid: AtomicI32::new(0),
             #[cfg(test)]
             loop_sp: Cell::new(0),
-        }));
-        m.give(p, spinning);
-        m
+        }))
     }
 
     /// The kernel's id of its thread; 0 until it runs.
@@ -148,6 +169,15 @@ impl M {
     /// Forgets a P that was taken by someone else: it is no longer ours to stop.
     pub(crate) fn forget_p(&self) {
         self.p.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Notes why the P is taken, or that it is not; returns what was noted.
+    pub(crate) fn set_taken(&self, taken: Taken) -> Taken {
+        match self.taken.swap(taken as u32, Ordering::Relaxed) {
+            0 => Taken::No,
+            1 => Taken::Computing,
+            _ => Taken::Blocked,
+        }
     }
 
     #[inline]

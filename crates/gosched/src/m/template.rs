@@ -1,22 +1,25 @@
 //! The template thread, which makes all Ms (D9).
 //!
 //! It was cleaned of what it inherited from whoever started the runtime, and its children inherit from it alone.
-//! It also is where Ms are allocated, and where a refused thread is tried for again: the scheduler does neither.
+//! It also is where Ms are allocated, and where a refused thread is tried for again: the scheduler waits for neither.
 //!
 //! Invariant: the note is set only by whoever makes the list non-empty, and cleared before the list is emptied.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, Ordering};
 use std::io;
+use std::sync::Once;
 use std::time::Duration;
 
 use gosched_queue::{List, Lock, Note, Spinning};
 
 use super::{M, current};
-use crate::fatal::say;
+use crate::fatal::{fatal, say};
 use crate::p::P;
 use crate::sched::{self, SCHED};
-use crate::sys::{signal, thread};
+use crate::sys::signal;
+use crate::sys::thread::{self, Defaults};
 
 /// g0 runs the scheduler and nothing of the user's.
 const G0_STACK_BYTES: usize = 256 * 1024;
@@ -26,8 +29,8 @@ static WANTED: Lock<List<P>> = Lock::new(List::new());
 static NOTE: Note = Note::new();
 
 /// Starts the template thread.
-pub(crate) fn start() -> io::Result<()> {
-    thread::spawn(G0_STACK_BYTES, template_main, core::ptr::null_mut())
+pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
+    thread::spawn(G0_STACK_BYTES, template_main, core::ptr::from_ref(defaults).cast_mut().cast())
 }
 
 /// Asks for a new M for `p`, which is the caller's to give. Allocates nothing.
@@ -43,42 +46,82 @@ pub(crate) fn start_m(p: &'static P, spinning: Option<Spinning>) {
     }
 }
 
-extern "C" fn template_main(_: *mut c_void) -> *mut c_void {
+extern "C" fn template_main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-template");
-    thread::adopt_process_defaults();
+    // SAFETY: `start` passed this, for ever.
+    unsafe { &*defaults.cast::<Defaults>() }.adopt();
+    let mut refused = None;
     loop {
-        NOTE.sleep();
-        NOTE.clear();
+        match refused {
+            None => NOTE.sleep(),
+            Some(pause) => drop(NOTE.sleep_timeout(pause)),
+        }
+        if NOTE.is_set() {
+            NOTE.clear();
+        }
         let mut batch = core::mem::take(&mut *WANTED.lock());
+        if refused.take().is_some()
+            && batch.is_empty()
+            && let Some(p) = SCHED.claim_for_new_m()
+        {
+            // SAFETY: just taken off the idle list.
+            unsafe { batch.push_back(NonNull::from(p)) };
+        }
         while let Some(p) = batch.pop_front() {
             // SAFETY: Ps are never freed.
-            let p: &'static P = unsafe { p.as_ref() };
-            create(M::new(p, p.take_kept_spinning()));
+            if create(unsafe { p.as_ref() }) == Created::Refused {
+                refused = Some(RETRY);
+            }
         }
     }
 }
 
-/// Creates the thread, however long it takes (S32): said once, tried again at growing intervals.
-fn create(m: &'static M) {
-    static SAID: std::sync::Once = std::sync::Once::new();
-    SCHED.list_m(m);
-    let mut pause = Duration::from_millis(1);
-    while let Err(error) = thread::spawn(G0_STACK_BYTES, m_main, core::ptr::from_ref(m).cast_mut().cast()) {
-        SAID.call_once(|| {
-            say(format_args!(
-                "gosched: the system refuses a thread ({error}); trying again until it gives one. \
-                 Raise `ulimit -u` or the cgroup's pids.max.\n"
-            ));
-        });
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(100));
+/// How long to wait before a refused thread is asked for again.
+const RETRY: Duration = Duration::from_millis(5);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Created {
+    Yes,
+    Refused,
+}
+
+/// Creates an M for `p`. If the system refuses the thread, that is said once, the P goes to an M that sleeps or back on
+/// the idle list, and it is tried again while work waits (S32).
+fn create(p: &'static P) -> Created {
+    static SAID: Once = Once::new();
+    /// An M whose thread was refused, for the next try. Only this thread comes here.
+    static SPARE: AtomicPtr<M> = AtomicPtr::new(core::ptr::null_mut());
+    let spinning = p.take_kept_spinning();
+    // SAFETY: Ms are never freed.
+    let m = match unsafe { SPARE.swap(core::ptr::null_mut(), Ordering::Relaxed).as_ref() } {
+        Some(spare) => spare,
+        None => M::new(),
+    };
+    m.give(p, spinning);
+    let Err(error) = thread::spawn(G0_STACK_BYTES, m_main, core::ptr::from_ref(m).cast_mut().cast()) else {
+        return Created::Yes;
+    };
+    if !matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM)) {
+        fatal!("cannot create a thread: {error}");
     }
+    SAID.call_once(|| {
+        say(format_args!(
+            "gosched: the system refuses a thread ({error}); going on with those there are, and trying again. \
+             Raise `ulimit -u` or the cgroup's pids.max.\n"
+        ));
+    });
+    let spinning = m.take_spinning();
+    let _ = m.take_next_p();
+    SPARE.store(core::ptr::from_ref(m).cast_mut(), Ordering::Relaxed);
+    SCHED.take_back_p(p, spinning);
+    Created::Refused
 }
 
 extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
     // SAFETY: `create` passed an M, which lives for ever.
     let m: &'static M = unsafe { &*m.cast::<M>() };
     current::set(Some(m));
+    SCHED.list_m(m);
     thread::set_name(c"gosched-m");
     thread::set_tight_timer_slack();
     signal::give_alternate_stack();

@@ -17,6 +17,7 @@ use crate::g::G;
 use crate::m::M;
 use crate::runtime::debug;
 use crate::sched::SCHED;
+use crate::sysmon::Seen;
 use crate::timers::TimerHeap;
 
 /// Slots of a ring.
@@ -48,6 +49,9 @@ pub(crate) struct P {
     /// Whether the new M that this P waits for will be a spinner.
     start_spinning: AtomicBool,
     sched_tick: AtomicU32,
+    blocking_tick: AtomicU32,
+    /// What the monitor saw of this P; its own.
+    pub(crate) seen: Seen,
     /// Goroutines created and ended on this P; read by `num_goroutine`.
     pub(crate) created: AtomicU64,
     pub(crate) ended: AtomicU64,
@@ -80,6 +84,8 @@ pub(crate) struct Own {
 pub(crate) enum PStatus {
     Idle = 0,
     Running = 1,
+    /// Its M is in an announced blocking call: whoever makes it another status by CAS has the P (S19).
+    Blocking = 2,
 }
 
 // SAFETY: `own` is touched by the owner only (see above).
@@ -103,6 +109,8 @@ impl P {
             idle_link: AtomicPtr::new(core::ptr::null_mut()),
             start_spinning: AtomicBool::new(false),
             sched_tick: AtomicU32::new(0),
+            blocking_tick: AtomicU32::new(0),
+            seen: Seen::new(),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             timers: TimerHeap::new(),
@@ -122,8 +130,34 @@ impl P {
     pub(crate) fn status(&self) -> PStatus {
         match self.status.load(Ordering::Relaxed) {
             0 => PStatus::Idle,
-            _ => PStatus::Running,
+            1 => PStatus::Running,
+            _ => PStatus::Blocking,
         }
+    }
+
+    /// The owner lets go for an announced blocking call: from here on the P is anybody's who wins the CAS of
+    /// [`leave_blocking`](P::leave_blocking).
+    #[inline]
+    pub(crate) fn enter_blocking(&self) {
+        self.blocking_tick
+            .store(self.blocking_tick.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
+        // ORDERING: Release pairs with the Acquire of `leave_blocking`: the winner sees all that was done to the P.
+        self.status.store(PStatus::Blocking as u32, Ordering::Release);
+    }
+
+    /// Takes a P that is in a blocking call, making it `to`; one of several wins.
+    #[inline]
+    pub(crate) fn leave_blocking(&self, to: PStatus) -> bool {
+        // ORDERING: Acquire, see `enter_blocking`.
+        self.status
+            .compare_exchange(PStatus::Blocking as u32, to as u32, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Blocking calls begun so far.
+    pub(crate) fn blocking_tick(&self) -> u32 {
+        self.blocking_tick.load(Ordering::Relaxed)
     }
 
     /// Picks so far, those aside that went on with a running slice.

@@ -8,7 +8,7 @@ pub(crate) mod debug;
 
 use core::fmt;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, StackSizeError};
 
 use crate::m::current;
 use crate::sched::{self, Rt, SCHED};
@@ -70,7 +70,31 @@ pub fn goroutine_id() -> Option<u64> {
 /// ```
 #[inline]
 pub fn checkpoint() {
-    drop(Rt::enter_moving());
+    if let Some(rt) = Rt::enter_moving() {
+        rt.finish();
+    }
+}
+
+/// Runs `f`, which may block its thread, without keeping the others waiting: the P is given up meanwhile (S19).
+///
+/// Not needed for correctness: a call that blocks unannounced loses its P within a millisecond or two. Announced, it
+/// costs its neighbours nothing, and itself a few nanoseconds if it does not block. A moving call: at its end the
+/// goroutine may go on on another thread. What `f` returns, and `errno`, travel along. On a thread that is not a
+/// goroutine it just runs `f`.
+///
+/// ```
+/// use std::io;
+///
+/// let text = gosched::run(|| {
+///     gosched::runtime::blocking(|| std::fs::read_to_string("/proc/self/comm"))
+/// })?;
+/// assert!(!text.is_empty());
+/// # Ok::<(), io::Error>(())
+/// ```
+#[doc(alias = "entersyscall")]
+pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
+    let _blocking = sched::Blocking::enter();
+    f()
 }
 
 /// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended by [`goexit`].

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use gosched_queue::{Entered, Intr, Settled};
 
-use super::{SCHED, schedule};
+use super::{SCHED, blocking, schedule};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{M, Post, current};
@@ -75,12 +75,24 @@ impl Rt {
             Settled::Kept if !asked => {}
             Settled::Kept | Settled::Preempted => {
                 if !schedule::is_bound(g) {
-                    schedule::leave(m, g, Post::Requeue(g.into()));
+                    schedule::leave(m, g, Post::RequeueLast(g.into()));
                 }
             }
-            Settled::Lost | Settled::Blocking => regain(m, g),
+            Settled::Lost => {
+                SCHED.count_found_again(m);
+                regain(m, g);
+            }
+            Settled::Blocking => blocking::leave(m, g),
         }
         Rt::resumed()
+    }
+
+    /// Ends a moving call: back to user code, and back into the blocking call that it was made from, if any (D1).
+    #[inline]
+    pub(crate) fn finish(self) {
+        if self.g().blocking_depth() > 0 {
+            blocking::reenter(self);
+        }
     }
 
     /// The token for a goroutine that has just been switched to: its M is inside the runtime, with a P.
@@ -124,12 +136,12 @@ fn running(m: &'static M) -> &'static G {
     m.cur_g().unwrap_or_else(|| fatal!("no goroutine on m{}", m.id))
 }
 
-/// Gets a P for a goroutine whose P was taken: an idle one, or its turn in the global queue (D1).
+/// Gets a P for a goroutine that has none: an idle one, or its turn in the global queue (D1).
 fn regain(m: &'static M, g: &'static G) {
     m.forget_p();
     match SCHED.take_idle_p() {
         Some(p) => m.acquire_p(p),
-        None => schedule::leave(m, g, Post::Requeue(g.into())),
+        None => schedule::leave(m, g, Post::RequeueLast(g.into())),
     }
 }
 

@@ -6,11 +6,14 @@
 //! finishing turns out to need user code (a result nobody wants, a waker), the G is taken up again for that long.
 
 use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use gosched_queue::{Finish, Header, List, Status};
 use gosched_switch::{OutOfStacks, Stack, jump};
 
-use super::{Group, Rt, SCHED, park, schedule, spawn};
+use super::{Class, Group, Rt, SCHED, park, schedule, spawn};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::g::locals::Locals;
@@ -36,12 +39,15 @@ pub(super) fn goexit(g: &'static G) -> ! {
     if g.join.is_detached() {
         last = drop_unwanted(g);
     }
-    // SAFETY: we are the goroutine, and no more user code will run on it but that of the joiner's waker.
+    // SAFETY: we are the goroutine. What user code still runs (a waker, a result that is unwanted at the last moment) sees
+    // a goroutine without a name.
     drop(unsafe { g.retire_name() });
     let mut counted = false;
     // SAFETY: used for the last time in `leave_for_ever`, which counts this goroutine out of the group.
     let group = unsafe { g.group() };
     loop {
+        // User code that ran since may have made new ones.
+        Locals::destroy(g);
         let rt = enter(g);
         if !core::mem::replace(&mut counted, true) {
             count_ended(&rt);
@@ -62,7 +68,8 @@ pub(super) fn goexit(g: &'static G) -> ! {
                     take_up(rt, g);
                     // SAFETY: the word gave us the box that the handle had put there.
                     let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
-                    waiter.0.wake();
+                    // A waker is somebody's code: its panic, once reported, is not the goroutine's.
+                    let _ = catch_unwind(AssertUnwindSafe(move || waiter.0.wake()));
                     last = Last::FinishWaking;
                 }
             },
@@ -130,6 +137,7 @@ fn leave_for_ever(rt: Rt, group: Option<&Group>) -> ! {
         group.ended(&rt);
     }
     if rt.p().is_none() {
+        SCHED.count_found_again(rt.m);
         rt.m.forget_p();
     }
     let m = rt.into_m();
@@ -210,28 +218,33 @@ fn new_stack(p: HeldP<'_>, g: &G) -> Result<(), OutOfStacks> {
     Ok(())
 }
 
-/// On g0: a stack for `g`, or `g` goes to the global queue's tail until one is freed. If nothing else can run, nobody
-/// will free one.
+/// On g0: a stack for `g`, or `g` goes to the global queue's tail until one is freed. If for a second all Ps that are busy
+/// only turn such goroutines over, the process ends: others are then waiting for something that does not come.
 pub(super) fn attach_stack_or_requeue(m: &'static M, p: HeldP<'_>, g: &'static G) -> bool {
     let error = match has_stack(g) {
         true => None,
         false => new_stack(p, g).err(),
     };
     let Some(error) = error else {
-        m.stackless_rounds.set(0);
+        if m.stackless_since.take().is_some() {
+            SCHED.stackless.fetch_sub(1, Ordering::Relaxed);
+        }
         return true;
     };
-    let rounds = m.stackless_rounds.get() + 1;
-    m.stackless_rounds.set(rounds);
-    let others_run = SCHED.idle.snapshot().idle_ps + 1 < SCHED.procs();
-    let queued = SCHED.runq_len() + p.ring.len() + usize::from(!p.next.is_empty());
-    if rounds > queued + 1 && !others_run {
+    let since = m.stackless_since.get().unwrap_or_else(|| {
+        SCHED.stackless.fetch_add(1, Ordering::Relaxed);
+        Instant::now()
+    });
+    m.stackless_since.set(Some(since));
+    let busy = SCHED.procs() - SCHED.idle.snapshot().idle_ps.min(SCHED.procs());
+    if since.elapsed() > OUT_OF_STACKS_FOR && SCHED.stackless.load(Ordering::Relaxed) >= busy {
         fatal!("out of goroutine stacks: {error}");
     }
-    SCHED.put_global_one(g.into());
-    if rounds > queued + 1 {
-        // Another P may free one: look again soon, not at once.
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+    SCHED.put_global_one(g.into(), Class::Woken);
+    // Nothing is gained by asking again at once.
+    std::thread::sleep(Duration::from_micros(100));
     false
 }
+
+/// How long nothing but goroutines without a stack may be picked before the process ends.
+const OUT_OF_STACKS_FOR: Duration = Duration::from_secs(1);

@@ -70,10 +70,15 @@ impl Sched {
 
     /// The second look of an M that has just given up its P: with work anywhere and a P to be had, it searches again.
     fn look_again(&self, m: &'static M) -> Second {
-        if (self.runq_len() > 0 || self.all_p().any(P::has_work)) && self.spin_again(m) {
+        if self.is_work_queued() && self.spin_again(m) {
             return Second::Work;
         }
         Second::Nothing
+    }
+
+    /// Whether a goroutine is queued anywhere.
+    pub(super) fn is_work_queued(&self) -> bool {
+        self.runq_len() > 0 || self.all_p().any(P::has_work)
     }
 
     /// Gets an idle P and searches once more; `false` if no P is idle: then those who have them will see to it.

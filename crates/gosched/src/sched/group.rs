@@ -8,6 +8,7 @@
 use gosched_queue::Lock;
 
 use super::{Commit, Rt, park, wait};
+use crate::fatal::fatal;
 use crate::waiter::{WaitReason, Waiter};
 
 /// Counts its members and remembers a panic that nobody joined.
@@ -49,8 +50,7 @@ impl Group {
             None => {}
             Some(Waiter::Goroutine(g)) => park::ready(Some(rt), g),
             Some(Waiter::Thread(parker)) => parker.wake(),
-            // `await_all` blocks its caller: it never waits as an async task.
-            Some(Waiter::Async(waker)) => waker.wake(),
+            Some(Waiter::Async(_)) => fatal!("a scope waits as an async task, which it can't"),
         }
     }
 

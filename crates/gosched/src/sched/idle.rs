@@ -16,6 +16,8 @@ use super::{Sched, Shared};
 use crate::fatal::fatal;
 use crate::m::{M, template};
 use crate::p::P;
+use crate::sysmon;
+use crate::timers::{NEVER, now};
 
 impl Sched {
     /// How many Ps are idle and how many Ms search.
@@ -36,6 +38,7 @@ impl Sched {
     fn get_idle_p(&self, shared: &mut Shared) -> Option<&'static P> {
         let p = shared.idle_ps.pop_front()?;
         let _ = self.idle.p_busy();
+        sysmon::wake_up();
         // SAFETY: Ps are never freed.
         Some(unsafe { p.as_ref() })
     }
@@ -109,6 +112,40 @@ impl Sched {
         template::start_m(p, spinning);
     }
 
+    /// A thread was refused: the P and the spinner's place that were meant for it go to an M that sleeps, or are free again.
+    pub(crate) fn take_back_p(&self, p: &'static P, spinning: Option<Spinning>) {
+        self.m_count.fetch_sub(1, Ordering::Relaxed);
+        let mut shared = self.lock.lock();
+        let Some(m) = shared.idle_ms.pop_front() else {
+            self.put_idle_p(&mut shared, p);
+            drop(shared);
+            if let Some(token) = spinning {
+                let _ = self.idle.stop_spinning(token);
+            }
+            return;
+        };
+        drop(shared);
+        // SAFETY: Ms are never freed.
+        wake_with(unsafe { m.as_ref() }, p, spinning);
+    }
+
+    /// A P to ask for a thread once more, if work waits and every M there is has something to do.
+    pub(crate) fn claim_for_new_m(&self) -> Option<&'static P> {
+        if !self.work_waits(now()) {
+            return None;
+        }
+        let mut shared = self.lock.lock();
+        if !shared.idle_ms.is_empty() {
+            drop(shared);
+            self.wake_p();
+            return None;
+        }
+        let p = self.get_idle_p(&mut shared)?;
+        drop(shared);
+        self.m_count.fetch_add(1, Ordering::Relaxed);
+        Some(p)
+    }
+
     /// Adds a new M to the list of all.
     pub(crate) fn list_m(&self, m: &'static M) {
         let mut first = self.all_m.load(Ordering::Relaxed);
@@ -137,8 +174,9 @@ impl Sched {
 
     /// Finds a use for a P whose M can't go on (S38).
     #[doc(alias = "handoffp")]
-    pub(super) fn hand_off_p(&self, p: &'static P) {
-        if p.has_work() || self.runq_len() > 0 {
+    pub(crate) fn hand_off_p(&self, p: &'static P) {
+        let first = p.timers.first();
+        if p.has_work() || self.runq_len() > 0 || (first != NEVER && first <= now()) {
             let m = self.lock.lock().idle_ms.pop_front();
             return self.start_m(m, p, None);
         }
@@ -147,12 +185,20 @@ impl Sched {
             return self.start_m(m, p, Some(token));
         }
         let mut shared = self.lock.lock();
-        if shared.no_global_work() {
-            return self.put_idle_p(&mut shared, p);
+        if !shared.no_global_work() {
+            let m = shared.idle_ms.pop_front();
+            drop(shared);
+            return self.start_m(m, p, None);
         }
-        let m = shared.idle_ms.pop_front();
+        self.put_idle_p(&mut shared, p);
         drop(shared);
-        self.start_m(m, p, None);
+        // As every M that gives up a P, this looks at the queues once more.
+        if self.is_work_queued() {
+            self.wake_p();
+        }
+        if first != NEVER {
+            self.watch_for(first);
+        }
     }
 
     /// For an M whose goroutine is bound to it and can't run: gives up the P and sleeps until it is given one, by

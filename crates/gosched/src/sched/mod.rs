@@ -6,21 +6,27 @@
 //! | `entry` | into the runtime and out again ([`Rt`]), and what happens when the P was lost (D1) |
 //! | `park` | **the seam**: [`wait`] and [`ready_any`], which everything that blocks is built on |
 //! | `spawn`, `exit` | a goroutine's first and last steps |
+//! | `blocking` | announced blocking calls |
+//! | `global` | the global queue |
 //! | `group` | goroutines whose end somebody awaits |
 //! | `schedule` | the loop on g0, the direct switch, the post-switch step |
 //! | `find` | where the next goroutine comes from |
+//! | `retake` | what the monitor asks of the scheduler |
 //! | `idle` | who sleeps, who is woken |
 //! | `timing` | who runs due timers, and who wakes up for them |
 //!
-//! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. Nothing that allocates, blocks or runs user
-//! code happens under them.
+//! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
+//! blocks or runs user code happens under them.
 
+mod blocking;
 mod entry;
 mod exit;
 mod find;
+mod global;
 mod group;
 mod idle;
 mod park;
+mod retake;
 mod schedule;
 mod spawn;
 mod start;
@@ -32,7 +38,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
-use gosched_queue::{IdleWord, List, Lock, StealOrder, grab_count};
+use gosched_queue::{IdleWord, List, Lock, StealOrder, TakerToken, grab_count};
 use gosched_switch::StackPool;
 
 use crate::g::arena::Arena;
@@ -40,13 +46,16 @@ use crate::g::{G, MAIN_ID};
 use crate::m::M;
 use crate::p::{HeldP, P, RING};
 
+pub(crate) use blocking::Blocking;
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
+pub(crate) use global::Class;
+use global::GlobalQueue;
 pub(crate) use group::Group;
-pub(crate) use park::{Commit, ready_any, wait};
+pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Role, Spawn, spawn};
-pub(crate) use start::started_procs;
+pub(crate) use start::{ensure_started, started_procs};
 use timing::Keeper;
 pub(crate) use timing::arm_here;
 
@@ -61,6 +70,12 @@ pub(crate) struct Sched {
     runq_size: AtomicUsize,
     idle: IdleWord,
     keeper: Keeper,
+    /// The right to take Ps from goroutines in user code.
+    pub(crate) taker: Lock<TakerToken>,
+    computing_without_p: AtomicU32,
+    lost_to_blocking: AtomicU32,
+    /// Ms that at present only pick goroutines they have no stack for.
+    stackless: AtomicU32,
     all_p: [AtomicPtr<P>; MAX_PROCS],
     procs: AtomicU32,
     steal_order: OnceLock<StealOrder>,
@@ -80,7 +95,7 @@ pub(crate) struct Sched {
 
 /// What `SCHED.lock` guards.
 struct Shared {
-    runq: List<G>,
+    runq: GlobalQueue,
     idle_ps: List<P>,
     idle_ms: List<M>,
 }
@@ -88,10 +103,15 @@ struct Shared {
 impl Sched {
     const fn new() -> Sched {
         Sched {
-            lock: Lock::new(Shared { runq: List::new(), idle_ps: List::new(), idle_ms: List::new() }),
+            lock: Lock::new(Shared { runq: GlobalQueue::new(), idle_ps: List::new(), idle_ms: List::new() }),
             runq_size: AtomicUsize::new(0),
             idle: IdleWord::new(0),
             keeper: Keeper::new(),
+            // SAFETY: the only token; there is one scheduler per process (tests make others, whose Ms have no thread).
+            taker: Lock::new(unsafe { TakerToken::new() }),
+            computing_without_p: AtomicU32::new(0),
+            lost_to_blocking: AtomicU32::new(0),
+            stackless: AtomicU32::new(0),
             all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
             procs: AtomicU32::new(0),
             steal_order: OnceLock::new(),
@@ -174,10 +194,10 @@ impl Sched {
 
     /// Queues one at the global queue's tail. The caller wakes somebody.
     #[doc(alias = "globrunqput")]
-    pub(crate) fn put_global_one(&self, g: NonNull<G>) {
+    pub(crate) fn put_global_one(&self, g: NonNull<G>, class: Class) {
         let mut shared = self.lock.lock();
-        // SAFETY: the G is runnable and the caller's, so it is in no list; headers are never unmapped.
-        unsafe { shared.runq.push_back(g) };
+        // SAFETY: the G is runnable and the caller's, so it is in no list.
+        unsafe { shared.runq.push(g, class) };
         self.note_runq_size(&shared);
     }
 
@@ -206,14 +226,15 @@ impl Sched {
 
     fn grab_locked(&self, shared: &mut Shared, p: HeldP<'_>, max: Option<usize>) -> Option<NonNull<G>> {
         let n = grab_count(shared.runq.len(), self.procs() as usize, RING, max);
-        let g = shared.runq.pop_front()?;
-        let mut rest = shared.runq.split_front(n - 1);
-        self.note_runq_size(shared);
+        let mut rest = shared.runq.take(n);
+        let g = rest.pop_front()?;
         // SAFETY: `p` proves that we own the ring.
         unsafe { p.ring.owner() }.push_list(&mut rest);
         // Only a P with an empty ring asks for more than one, and half a ring is the most there is.
         debug_assert!(rest.is_empty());
         shared.runq.append(rest);
+        // Only now: a second look must find the batch in the one place or the other.
+        self.note_runq_size(shared);
         Some(g)
     }
 

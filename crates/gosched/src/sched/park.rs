@@ -13,11 +13,19 @@ use core::ptr::NonNull;
 
 use gosched_queue::{Parked, Readied, Status};
 
-use super::{Rt, SCHED, schedule, start};
+use super::{Class, Rt, SCHED, schedule, start};
 use crate::g::G;
-use crate::m::Post;
+use crate::m::{Post, current};
 use crate::p::Overflow;
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
+
+/// Does what could fail in a later wait on this thread (on a foreign one that is ending, std may panic): for those who must
+/// not unwind once they have lent something out.
+pub(crate) fn prepare_to_wait() {
+    if current::current().is_none() {
+        drop(ThreadParker::current());
+    }
+}
 
 /// What `publish` decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +49,8 @@ pub(crate) enum Waited {
 
 /// Waits for the one wake-up of the waiter that `publish` makes known. A moving call.
 ///
-/// `publish` runs inside the runtime: it must not block, allocate or run user code.
+/// `publish` runs inside the runtime: it must not block or run user code. (A timer's heap may grow in it; that is the
+/// one allocation.)
 #[doc(alias = "gopark")]
 pub(crate) fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     match Rt::enter_moving() {
@@ -66,10 +75,11 @@ fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> W
     g.transition(Status::Running, Status::Parking);
     if publish(Waiter::Goroutine(NonNull::from(g))) == Commit::Refuse {
         g.transition(Status::Parking, Status::Running);
+        rt.finish();
         return Waited::Refused;
     }
     schedule::leave(rt.into_m(), g, Post::Park(g.into()));
-    drop(Rt::resumed());
+    Rt::resumed().finish();
     Waited::Woken
 }
 
@@ -103,7 +113,7 @@ pub(crate) fn enqueue(rt: Option<&Rt>, g: NonNull<G>) {
                 SCHED.put_global(batch);
             }
         }
-        None => SCHED.put_global_one(g),
+        None => SCHED.put_global_one(g, Class::Woken),
     }
     SCHED.wake_p();
 }

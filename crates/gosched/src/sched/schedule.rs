@@ -17,7 +17,7 @@ use core::ptr::NonNull;
 use gosched_queue::Status;
 use gosched_switch::{Gobuf, switch};
 
-use super::{Rt, SCHED, exit, park, timing};
+use super::{Class, Rt, SCHED, exit, park, timing};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{M, Post, current};
@@ -114,7 +114,8 @@ fn end_slice(p: HeldP<'_>) {
         return;
     }
     if let Some(g) = p.next.take() {
-        SCHED.put_global_one(g);
+        SCHED.put_global_one(g, Class::Woken);
+        SCHED.wake_p();
     }
 }
 
@@ -198,14 +199,18 @@ pub(super) fn after_switch() {
             park::finish_parking(&rt, g);
             core::mem::forget(rt);
         }
-        Post::Requeue(g) => {
-            // SAFETY: headers are never unmapped.
-            unsafe { g.as_ref() }.transition(Status::Running, Status::Runnable);
-            SCHED.put_global_one(g);
-            SCHED.wake_p();
-        }
+        Post::Requeue(g) => requeue(g, Class::Woken),
+        Post::RequeueLast(g) => requeue(g, Class::Preempted),
         Post::FreeStack => exit::free_dead_stack(m),
     }
+}
+
+/// The post-switch step of yielding: the goroutine goes to the global queue's tail.
+fn requeue(g: NonNull<G>, class: Class) {
+    // SAFETY: headers are never unmapped.
+    unsafe { g.as_ref() }.transition(Status::Running, Status::Runnable);
+    SCHED.put_global_one(g, class);
+    SCHED.wake_p();
 }
 
 /// Gives others their turn: the goroutine goes to the tail of the *global* queue (S17). A moving call.
@@ -214,10 +219,10 @@ pub(crate) fn yield_now() {
     let Some(rt) = Rt::enter_moving() else { return std::thread::yield_now() };
     let g = rt.g();
     if is_bound(g) {
-        return;
+        return rt.finish();
     }
     leave(rt.into_m(), g, Post::Requeue(g.into()));
-    drop(Rt::resumed());
+    Rt::resumed().finish();
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! First use (S6): Ps, ownership barrier, handlers, template thread. No M exists until there is work for one.
 //!
-//! Invariant: `STATE` goes cold → starting → started, once; after a fork without exec it says so in the child for
+//! Invariant: `STATE` goes from cold to started, once; after a fork without exec it says so in the child for
 //! ever, where no thread of ours exists (D9).
 
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -14,8 +14,9 @@ use crate::fatal::fatal;
 use crate::m::{current, template};
 use crate::p::P;
 use crate::runtime::config::{self, Settings};
-use crate::sys::{signal, thread};
-use crate::{overflow, panics};
+use crate::sys::signal;
+use crate::sys::thread::{self, Defaults};
+use crate::{overflow, panics, sysmon};
 
 const COLD: u8 = 0;
 const STARTED: u8 = 1;
@@ -44,7 +45,7 @@ fn ensure_started_slow() {
     STARTING.call_once(|| start(config::freeze()));
 }
 
-/// The number of Ps the runtime has, or would start with.
+/// The number of Ps. Starts the runtime if it isn't running.
 pub(crate) fn started_procs() -> usize {
     ensure_started();
     SCHED.procs() as usize
@@ -66,7 +67,8 @@ fn start(settings: &'static Settings) {
     thread::on_fork(forked);
     SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
     SCHED.make_ps(settings.procs, settings.stack);
-    if let Err(error) = template::start() {
+    let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));
+    if let Err(error) = template::start(defaults).and_then(|()| sysmon::start(defaults)) {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
     }
     // ORDERING: Release pairs with the Acquire in `ensure_started`.

@@ -39,7 +39,7 @@ impl Keeper {
 
 impl Sched {
     /// When the earliest of all timers is due.
-    fn first_timer(&self) -> u64 {
+    pub(super) fn first_timer(&self) -> u64 {
         self.all_p().map(|p| p.timers.first()).min().unwrap_or(NEVER)
     }
 
@@ -55,7 +55,7 @@ impl Sched {
     }
 
     /// Sees to it that somebody wakes up at `when`, should nobody run then.
-    fn watch_for(&self, when: u64) {
+    pub(super) fn watch_for(&self, when: u64) {
         // ORDERING: SeqCst: after the store of the heap's `first`; see the head of this file.
         let until = self.keeper.until.load(Ordering::SeqCst);
         match until {
@@ -91,13 +91,14 @@ impl Sched {
         if first >= until {
             woken = self.keeper.note.sleep_timeout(Duration::from_nanos(until.saturating_sub(now())));
         }
-        // ORDERING: SeqCst: an interrupter either comes before this, and is waited for, or finds nobody.
-        if self.keeper.until.swap(NOBODY, Ordering::SeqCst) == INTERRUPTED && woken == Wake::TimedOut {
-            self.keeper.note.sleep();
-            woken = Wake::Woken;
-        }
-        if woken == Wake::Woken {
+        // ORDERING: SeqCst: an interrupter comes before this, and is waited for, or finds nobody. The note is clear again
+        // before the place is free, for the next keeper sleeps on it.
+        if self.keeper.until.compare_exchange(until, NOBODY, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            if woken == Wake::TimedOut {
+                self.keeper.note.sleep();
+            }
             self.keeper.note.clear();
+            self.keeper.until.store(NOBODY, Ordering::SeqCst);
         }
         true
     }

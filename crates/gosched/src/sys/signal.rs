@@ -85,14 +85,21 @@ unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void)
     let i = SIGNALS.iter().position(|s| *s == signal).unwrap_or(0);
     // SAFETY: PREVIOUS was written before the handler was set.
     let previous = unsafe { (*PREVIOUS.0.get())[i].assume_init_ref() };
+    // SAFETY: the kernel passes a valid siginfo. Sent by `kill` and its like, not by a fault.
+    let sent = unsafe { (*info).si_code } <= 0;
     match previous.sa_sigaction {
+        libc::SIG_IGN if sent => {}
         libc::SIG_DFL | libc::SIG_IGN => {
-            // A fault can't be ignored: the default action, when the faulting instruction runs again.
+            // A fault can't be ignored: the default action, when the faulting instruction runs again, or when the signal
+            // that was sent comes again.
             // SAFETY: plain data; SIG_DFL needs no handler.
             unsafe {
                 let mut action: libc::sigaction = core::mem::zeroed();
                 action.sa_sigaction = libc::SIG_DFL;
                 libc::sigaction(signal, &action, null_mut());
+                if sent {
+                    libc::raise(signal);
+                }
             }
         }
         address if previous.sa_flags & libc::SA_SIGINFO != 0 => {

@@ -17,7 +17,7 @@ pub(crate) fn spawn(stack_bytes: usize, start: Start, arg: *mut c_void) -> io::R
     let rc = unsafe {
         libc::pthread_attr_init(attr.as_mut_ptr());
         libc::pthread_attr_setdetachstate(attr.as_mut_ptr(), libc::PTHREAD_CREATE_DETACHED);
-        libc::pthread_attr_setstacksize(attr.as_mut_ptr(), stack_bytes);
+        libc::pthread_attr_setstacksize(attr.as_mut_ptr(), stack_bytes + taken_by_libc(attr.as_ptr()));
         let rc = libc::pthread_create(id.as_mut_ptr(), attr.as_ptr(), start, arg);
         libc::pthread_attr_destroy(attr.as_mut_ptr());
         rc
@@ -25,22 +25,66 @@ pub(crate) fn spawn(stack_bytes: usize, start: Start, arg: *mut c_void) -> io::R
     if rc == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(rc)) }
 }
 
-/// Gives the calling thread the affinity and the signal mask of the process's first thread: those of whoever
-/// happened to start the runtime are not meant for it.
-pub(crate) fn adopt_process_defaults() {
-    // SAFETY: cpu_set_t is plain data; size and pointers describe `set`; pid 0 is the calling thread.
+/// What glibc takes out of a thread's stack for itself: the program's thread-locals, above all.
+fn taken_by_libc(attr: *const libc::pthread_attr_t) -> usize {
+    // SAFETY: looks a name up in what is loaded; the function, private to glibc but used by std too, has this signature.
     unsafe {
-        let mut set: libc::cpu_set_t = core::mem::zeroed();
-        if libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &mut set) == 0 {
-            libc::sched_setaffinity(0, size_of_val(&set), &set);
+        let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
+        if symbol.is_null() {
+            return 0;
         }
+        let minimum = core::mem::transmute::<
+            *mut c_void,
+            unsafe extern "C" fn(*const libc::pthread_attr_t) -> usize,
+        >(symbol);
+        minimum(attr)
     }
-    if let Some(blocked) = blocked_signals_of_first_thread() {
-        // SAFETY: sigset_t is initialised by sigemptyset; sigaddset and pthread_sigmask only read and write it.
+}
+
+/// Affinity and signal mask of the process's first thread: what our threads start with, instead of what whoever happened
+/// to start the runtime has.
+#[derive(Clone, Copy)]
+pub(crate) struct Defaults {
+    affinity: Option<libc::cpu_set_t>,
+    /// One bit per signal, from 1.
+    blocked: u64,
+}
+
+/// Signals that a fault raises on the thread that caused it: never blocked, or it dies without a word.
+const FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
+/// How often a mask that can't be meant is read again.
+const MASK_TRIES: u32 = 100;
+
+impl Defaults {
+    /// Read before any thread of ours is made.
+    pub(crate) fn read() -> Defaults {
+        // SAFETY: cpu_set_t is plain data; size and pointer describe `set`.
+        let affinity = unsafe {
+            let mut set: libc::cpu_set_t = core::mem::zeroed();
+            (libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &mut set) == 0).then_some(set)
+        };
+        let faults = FAULTS.iter().fold(0, |bits, signal| bits | bit(*signal));
+        // While a thread is inside pthread_create or fork, glibc blocks everything: not what the program asked for.
+        for _ in 0..MASK_TRIES {
+            let blocked = blocked_in_first_thread().unwrap_or(0);
+            if blocked & faults != faults {
+                return Defaults { affinity, blocked: blocked & !faults };
+            }
+            std::thread::sleep(core::time::Duration::from_micros(100));
+        }
+        Defaults { affinity, blocked: 0 }
+    }
+
+    /// Gives them to the calling thread; what it creates inherits them.
+    pub(crate) fn adopt(&self) {
+        // SAFETY: sizes and pointers describe the sets, which are initialised; pid 0 is the calling thread.
         unsafe {
+            if let Some(set) = &self.affinity {
+                libc::sched_setaffinity(0, size_of_val(set), set);
+            }
             let mut set = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(set.as_mut_ptr());
-            for signal in (1..=64).filter(|s| blocked & (1 << (s - 1)) != 0) {
+            for signal in (1..=64).filter(|signal| self.blocked & bit(*signal) != 0) {
                 libc::sigaddset(set.as_mut_ptr(), signal);
             }
             libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), core::ptr::null_mut());
@@ -48,8 +92,12 @@ pub(crate) fn adopt_process_defaults() {
     }
 }
 
+fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
 /// The `SigBlk` line of `/proc/self/status`, which is the first thread's.
-fn blocked_signals_of_first_thread() -> Option<u64> {
+fn blocked_in_first_thread() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("SigBlk:"))?;
     u64::from_str_radix(line.trim(), 16).ok()

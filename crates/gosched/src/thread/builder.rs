@@ -11,7 +11,9 @@ use gosched_switch::StackClass;
 
 use super::join::{JoinHandle, Joinable};
 use super::scope::{Scope, ScopedJoinHandle};
+use crate::fatal::say;
 use crate::g::G;
+use crate::runtime::Goexit;
 use crate::runtime::config::{self, StackSizeError};
 use crate::sched::{self, Role, Spawn};
 
@@ -56,6 +58,7 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
+    sched::prepare_to_wait();
     let class = Some(config::settings().main_stack);
     let how = Spawn { name: None, class, role: Role::Main, group: None, place };
     // SAFETY: the result is waited for and taken below, in this frame, whatever happens; so closure and result end
@@ -63,7 +66,14 @@ where
     let g = unsafe { sched::spawn(how, f) };
     match joinable::<T>(g, None).join() {
         Ok(value) => value,
-        Err(panic) => resume_unwind(panic),
+        Err(panic) => {
+            if panic.is::<Goexit>() {
+                say(format_args!(
+                    "gosched: the goroutine of `run` (called at {place}) ended by goexit: there is no value to return\n"
+                ));
+            }
+            resume_unwind(panic)
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use core::time::Duration;
 use std::sync::Arc;
@@ -39,6 +40,9 @@ enum Repr {
 unsafe impl Send for Thread {}
 // SAFETY: as above.
 unsafe impl Sync for Thread {}
+
+impl UnwindSafe for Thread {}
+impl RefUnwindSafe for Thread {}
 
 impl Thread {
     pub(super) fn goroutine(g: NonNull<G>, id: u64, name: Option<Arc<str>>) -> Thread {

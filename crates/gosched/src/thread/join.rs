@@ -112,6 +112,9 @@ impl<T> Drop for Joinable<T> {
 fn release(g: &'static G) {
     if g.join.release() == Header::Yours {
         let rt = Rt::enter();
+        if rt.is_none() {
+            sched::ensure_started();
+        }
         sched::free_header(rt.as_ref(), g);
     }
 }

@@ -4,7 +4,7 @@
 //! from thread to thread; on a foreign thread in a table of that thread.
 #![allow(unsafe_code)]
 
-use core::cell::{Cell, RefCell, UnsafeCell};
+use core::cell::{Cell, RefCell};
 use core::fmt;
 use core::ptr::NonNull;
 
@@ -97,20 +97,36 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// A foreign thread's table. Its values are destroyed when the thread ends.
-struct ForeignLocals(UnsafeCell<Locals>);
+/// Destroys a foreign thread's values when the thread ends. The table stays reachable meanwhile, as a goroutine's does.
+struct AtEnd;
 
-impl Drop for ForeignLocals {
+impl Drop for AtEnd {
     fn drop(&mut self) {
-        // By now `try_with` refuses, so no destructor can come back to this table.
-        while let Some(value) = self.0.get_mut().take_last() {
+        let Some(table) = FOREIGN.get() else { return };
+        // SAFETY: the thread's own table; no reference to it lives while a destructor runs.
+        while let Some(value) = unsafe { (*table.as_ptr()).take_last() } {
             value.destroy();
         }
+        FOREIGN.set(None);
+        // SAFETY: made by `foreign_table`, emptied, and no longer reachable.
+        drop(unsafe { Box::from_raw(table.as_ptr()) });
     }
 }
 
 thread_local! {
-    static FOREIGN: ForeignLocals = ForeignLocals(UnsafeCell::default());
+    static FOREIGN: Cell<Option<NonNull<Locals>>> = const { Cell::new(None) };
+    static AT_END: AtEnd = const { AtEnd };
+}
+
+/// The table of a thread that is not ours; an error once its values were destroyed.
+fn foreign_table() -> Result<NonNull<Locals>, AccessError> {
+    if let Some(table) = FOREIGN.get() {
+        return Ok(table);
+    }
+    AT_END.try_with(|_| ()).map_err(|_| AccessError)?;
+    let table = NonNull::from(Box::leak(Box::<Locals>::default()));
+    FOREIGN.set(Some(table));
+    Ok(table)
 }
 
 /// Lends the caller's table for a moment. `f` must not run user code.
@@ -119,7 +135,16 @@ fn with_table<R>(f: impl FnOnce(&mut Locals) -> R) -> Result<R, AccessError> {
         // SAFETY: we run as this goroutine, and no `f` here runs code that could come back.
         Some(g) => Ok(f(unsafe { Locals::of(g) })),
         // SAFETY: the thread's own table, and no `f` here runs code that could come back.
-        None => FOREIGN.try_with(|table| f(unsafe { &mut *table.0.get() })).map_err(|_| AccessError),
+        None => foreign_table().map(|table| f(unsafe { &mut *table.as_ptr() })),
+    }
+}
+
+/// A value that was found; `None` if there is none yet.
+fn found<T>(found: Found<T>) -> Result<Option<NonNull<T>>, AccessError> {
+    match found {
+        Found::Value(value) => Ok(Some(value)),
+        Found::Absent => Ok(None),
+        Found::Destroyed => Err(AccessError),
     }
 }
 
@@ -133,30 +158,39 @@ impl<T: 'static> LocalKey<T> {
         core::ptr::from_ref(self).addr()
     }
 
-    /// The address of the calling goroutine's value, made if need be.
-    fn get_or_make(&'static self) -> Result<NonNull<T>, AccessError> {
+    /// The address of the calling goroutine's value; `make` is called if there is none yet.
+    fn get_or_make(&'static self, make: impl FnOnce() -> T) -> Result<NonNull<T>, AccessError> {
         let key = self.key();
-        match with_table(|table| table.find(key))? {
-            Found::Value(value) => return Ok(value.cast()),
-            Found::Destroyed => return Err(AccessError),
-            Found::Absent => {}
+        if let Some(value) = found(with_table(|table| table.find::<T>(key))?)? {
+            return Ok(value);
         }
-        let value = (self.init)();
-        // The initialiser may have made this very value meanwhile; then that one stays, and ours is dropped.
-        let mut value = Some(value);
-        with_table(|table| match table.find(key) {
-            Found::Value(value) => Ok(value.cast()),
-            Found::Destroyed => Err(AccessError),
-            Found::Absent => {
-                if let Some(value) = value.take() {
-                    table.insert(key, value);
-                }
-                match table.find(key) {
-                    Found::Value(value) => Ok(value.cast()),
-                    Found::Absent | Found::Destroyed => Err(AccessError),
-                }
+        let made = NonNull::from(Box::leak(Box::new(make())));
+        // The initialiser may have made this very value meanwhile; then that one stays.
+        let kept = with_table(|table| {
+            if let Found::Absent = table.find::<T>(key) {
+                table.insert(key, made);
             }
-        })?
+            table.find::<T>(key)
+        })?;
+        let kept = found(kept)?;
+        if kept != Some(made) {
+            // SAFETY: leaked above, and not kept.
+            drop(unsafe { Box::from_raw(made.as_ptr()) });
+        }
+        kept.ok_or(AccessError)
+    }
+
+    /// Makes the value the calling goroutine's, without the initialiser; gives it back if there is one already.
+    fn set_first(&'static self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        let place = self.get_or_make(|| value.take().unwrap_or_else(self.init));
+        if place.is_err() {
+            panic!("cannot access a goroutine-local value during or after destruction");
+        }
+        match value {
+            None => Ok(()),
+            Some(value) => Err(value),
+        }
     }
 
     /// Calls `f` with the value of the calling goroutine.
@@ -192,14 +226,14 @@ impl<T: 'static> LocalKey<T> {
     where
         F: FnOnce(&T) -> R,
     {
-        let value = self.get_or_make()?;
+        let value = self.get_or_make(self.init)?;
         // SAFETY: the value's box stays until the goroutine ends, which it does not inside this call.
         Ok(f(unsafe { value.as_ref() }))
     }
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {
-    /// Sets the value.
+    /// Sets the value; the initialiser does not run for it.
     ///
     /// ```
     /// # use std::cell::Cell;
@@ -208,7 +242,9 @@ impl<T: 'static> LocalKey<Cell<T>> {
     /// assert_eq!(X.get(), 4);
     /// ```
     pub fn set(&'static self, value: T) {
-        self.with(|cell| cell.set(value));
+        if let Err(value) = self.set_first(Cell::new(value)) {
+            self.with(|cell| cell.set(value.into_inner()));
+        }
     }
 
     /// A copy of the value.
@@ -280,7 +316,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| f(&mut cell.borrow_mut()))
     }
 
-    /// Sets the value.
+    /// Sets the value; the initialiser does not run for it.
     ///
     /// ```
     /// # use std::cell::RefCell;
@@ -288,7 +324,9 @@ impl<T: 'static> LocalKey<RefCell<T>> {
     /// LOG.set(vec![1]);
     /// ```
     pub fn set(&'static self, value: T) {
-        self.with(|cell| *cell.borrow_mut() = value);
+        if let Err(value) = self.set_first(RefCell::new(value)) {
+            self.with(|cell| *cell.borrow_mut() = value.into_inner());
+        }
     }
 
     /// Takes the value and leaves the default.

@@ -6,7 +6,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::panic::Location;
+use core::panic::{Location, RefUnwindSafe};
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -55,6 +55,7 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
+    sched::prepare_to_wait();
     let scope = Scope { group: Group::new(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     scope.group.await_all();
@@ -99,6 +100,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         ScopedJoinHandle(joinable(g, name), PhantomData)
     }
 }
+
+impl RefUnwindSafe for Scope<'_, '_> {}
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

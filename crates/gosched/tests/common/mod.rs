@@ -6,9 +6,9 @@
 #![allow(dead_code)] // Each test binary uses its own part.
 
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -44,12 +44,13 @@ pub struct Child {
     env: Vec<(String, String)>,
     flags: Vec<&'static str>,
     limit: Duration,
+    blocked: Option<i32>,
 }
 
 impl Child {
     /// Runs `test` as it is, even if it is marked as ignored.
     pub fn of(test: &'static str) -> Child {
-        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT }
+        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT, blocked: None }
     }
 
     /// Lets a test that is marked as ignored run.
@@ -76,6 +77,12 @@ impl Child {
         self
     }
 
+    /// Starts it with this signal blocked, as a careless parent process may.
+    pub fn blocking(mut self, signal: i32) -> Child {
+        self.blocked = Some(signal);
+        self
+    }
+
     /// Runs it to its end.
     pub fn run(&self) -> Outcome {
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -86,6 +93,17 @@ impl Child {
         command.env("RUST_BACKTRACE", "0").env(LIMIT, self.limit.as_millis().to_string());
         command.envs(self.env.iter().map(|(k, v)| (k, v)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(signal) = self.blocked {
+            // SAFETY: between fork and exec it only changes its own signal mask.
+            unsafe {
+                command.pre_exec(move || {
+                    let mut set: libc::sigset_t = std::mem::zeroed();
+                    libc::sigaddset(&mut set, signal);
+                    libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+                    Ok(())
+                });
+            }
+        }
         let mut process = command.spawn().unwrap();
         let (stdout, stderr) = (read(process.stdout.take()), read(process.stderr.take()));
         let (ended, end) = mpsc::channel::<()>();
@@ -172,9 +190,12 @@ impl Outcome {
 /// In the child: after the time limit, dumps all goroutines and ends the process.
 fn watch(test: &'static str) {
     let limit = std::env::var(LIMIT).ok().and_then(|ms| ms.parse().ok()).unwrap_or(60_000);
+    // Never freed: once the watchdog sleeps it allocates and frees nothing, which some tests count.
+    let begun: &'static Barrier = Box::leak(Box::new(Barrier::new(2)));
     thread::Builder::new()
         .name("watchdog".to_owned())
         .spawn(move || {
+            begun.wait();
             let (never, bell) = (Mutex::new(()), Condvar::new());
             let guard = never.lock().unwrap();
             let _ = bell.wait_timeout_while(guard, Duration::from_millis(limit), |()| true);
@@ -182,6 +203,7 @@ fn watch(test: &'static str) {
             std::process::exit(3);
         })
         .unwrap();
+    begun.wait();
 }
 
 /// Writes all goroutines to standard error, by way of a test that is over its time at once.

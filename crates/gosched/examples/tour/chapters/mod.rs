@@ -20,10 +20,11 @@ mod panics;
 mod park;
 mod parked;
 mod scope;
+mod sleep;
 mod stealing;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 13] = [
+pub static CHAPTERS: [&Chapter; 14] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -31,6 +32,7 @@ pub static CHAPTERS: [&Chapter; 13] = [
     &stealing::CHAPTER,
     &yielding::CHAPTER,
     &park::CHAPTER,
+    &sleep::CHAPTER,
     &scope::CHAPTER,
     &panics::CHAPTER,
     &locals::CHAPTER,

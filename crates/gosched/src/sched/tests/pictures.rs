@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use gosched_switch::StackClass;
 
-use super::super::{SCHED, Sched};
+use super::super::{Class, SCHED, Sched};
 use crate::g::G;
 use crate::m::M;
 use crate::p::{HeldP, Overflow, RING};
@@ -35,7 +35,7 @@ fn push(p: HeldP<'_>, gs: &[NonNull<G>]) {
 
 /// An M that exists on paper, and holds `p`.
 fn m_with(p: HeldP<'static>) -> &'static M {
-    let m = M::new(p.as_p(), None);
+    let m = M::new();
     m.acquire_p(p.as_p());
     m
 }
@@ -80,7 +80,7 @@ fn the_global_queue_comes_before_stealing() {
     let gs = runnable(8);
     push(p0, &gs[..4]);
     for g in &gs[4..] {
-        sched.put_global_one(*g);
+        sched.put_global_one(*g, Class::Woken);
     }
     let m = m_with(p1);
     assert_eq!(sched.search(m, p1), Some(gs[4]));
@@ -95,7 +95,7 @@ fn shares_of_the_global_queue() {
         let sched = scheduler(procs);
         let p = busy(sched, 0);
         for g in runnable(queued) {
-            sched.put_global_one(g);
+            sched.put_global_one(g, Class::Woken);
         }
         assert!(sched.grab_global(p, None).is_some());
         assert_eq!((sched.runq_len(), p.ring.len()), (queued - share, share - 1));
@@ -109,7 +109,7 @@ fn the_fairness_tick_takes_exactly_one() {
     let p = busy(sched, 0);
     let gs = runnable(4);
     for g in &gs[..3] {
-        sched.put_global_one(*g);
+        sched.put_global_one(*g, Class::Woken);
     }
     push(p, &gs[3..]);
     assert_eq!(sched.grab_global(p, Some(1)), Some(gs[0]));

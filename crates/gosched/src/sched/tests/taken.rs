@@ -3,19 +3,15 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use gosched_queue::{Lock, TakerToken, barrier};
+use gosched_queue::barrier;
 
 use super::super::{Rt, SCHED, yield_now};
 use crate::m::M;
 use crate::testing::succeeds_in_child;
 
-/// The one taker of a test process.
-// SAFETY: the only token for the Ms of this process.
-static TAKER: Lock<TakerToken> = Lock::new(unsafe { TakerToken::new() });
-
 /// Tries to take the P of `m` and hand it to somebody else. Returns whether it won.
 fn take_p(m: &'static M) -> bool {
-    let mut taker = TAKER.lock();
+    let mut taker = SCHED.taker.lock();
     let Some(begun) = m.owner.begin_retake(&mut taker) else { return false };
     barrier::heavy();
     let Some(p) = m.owner.finish_retake_with(&mut taker, begun, || m.p()).flatten() else { return false };

@@ -1,0 +1,73 @@
+//! Announced blocking calls (S19): the M lets go of its P by one store, and gets it back by one CAS if nobody took it.
+//!
+//! Order on the way in: the G's status, then the ownership word says BLOCKING (so that takers leave the M alone), then the
+//! P's status. From there on the P is whoever's wins `P::leave_blocking`: this M, the monitor, a stop of the world. On the
+//! way out without the old P: any idle one, else the goroutine queues and the M sleeps.
+//!
+//! Inside the call the goroutine has no P. A call into the library that does not move acts as from a foreign thread; one
+//! that moves leaves the blocking state first, and `Rt::finish` goes back into it (D1).
+
+use gosched_queue::Status;
+
+use super::{Rt, SCHED, schedule};
+use crate::g::G;
+use crate::m::{M, Post};
+use crate::p::PStatus;
+use crate::sys::errno;
+
+/// "I am in an announced blocking call." Leaves it when dropped, also by a panic.
+#[must_use]
+pub(crate) struct Blocking {
+    g: &'static G,
+}
+
+impl Blocking {
+    /// Begins one. `None` on a thread that is not ours: there is nothing to let go of.
+    #[inline]
+    pub(crate) fn enter() -> Option<Blocking> {
+        let rt = Rt::enter_moving()?;
+        let g = rt.g();
+        g.set_blocking_depth(g.blocking_depth() + 1);
+        reenter(rt);
+        Some(Blocking { g })
+    }
+}
+
+impl Drop for Blocking {
+    /// A moving call. `errno` goes with the goroutine.
+    #[inline]
+    fn drop(&mut self) {
+        let errno = errno::get();
+        self.g.set_blocking_depth(self.g.blocking_depth() - 1);
+        // Leaves the blocking state; goes back into the outer call's, if there is one.
+        if let Some(rt) = Rt::enter_moving() {
+            rt.finish();
+        }
+        errno::set(errno);
+    }
+}
+
+/// From the runtime, with a P, into the blocking call.
+#[inline]
+pub(super) fn reenter(rt: Rt) {
+    let Some(p) = rt.p() else { return };
+    rt.g().transition(Status::Running, Status::Blocking);
+    rt.m.owner.set_blocking();
+    p.enter_blocking();
+}
+
+/// Out of the blocking call, inside the runtime: with the old P, any idle one, or after a while in the queue.
+pub(super) fn leave(m: &'static M, g: &'static G) {
+    g.transition(Status::Blocking, Status::Running);
+    m.owner.clear_blocking();
+    if let Some(p) = m.p()
+        && p.leave_blocking(PStatus::Running)
+    {
+        return p.start(m);
+    }
+    m.forget_p();
+    match SCHED.take_idle_p() {
+        Some(p) => m.acquire_p(p),
+        None => schedule::leave(m, g, Post::Requeue(g.into())),
+    }
+}

@@ -1,0 +1,59 @@
+//! What the monitor asks of the scheduler, and the books it keeps on Ms that have lost their P.
+
+use core::sync::atomic::Ordering;
+
+use super::Sched;
+use crate::m::{M, Taken};
+
+impl Sched {
+    /// Whether every P is idle.
+    pub(crate) fn all_idle(&self) -> bool {
+        self.idle.snapshot().idle_ps >= self.procs()
+    }
+
+    /// Whether anything waits for a P: queued goroutines, or a timer that is due.
+    pub(crate) fn work_waits(&self, now: u64) -> bool {
+        self.is_work_queued() || self.first_timer() <= now
+    }
+
+    /// Whether new work would find neither an idle P nor a searching M.
+    pub(crate) fn nobody_would_find_work(&self) -> bool {
+        let idle = self.idle.snapshot();
+        idle.idle_ps == 0 && idle.spinning == 0
+    }
+
+    /// Goroutines that compute without a P.
+    pub(crate) fn computing_without_p(&self) -> u32 {
+        self.computing_without_p.load(Ordering::Relaxed)
+    }
+
+    /// Ms that are lost to blocking calls nobody announced.
+    pub(crate) fn lost_to_blocking(&self) -> u32 {
+        self.lost_to_blocking.load(Ordering::Relaxed)
+    }
+
+    /// A P is about to be taken from `m`. Before the taking, so that the M, when it finds out, finds it noted.
+    pub(crate) fn count_taken(&self, m: &M, kind: Taken) {
+        let _ = m.set_taken(kind);
+        self.count(kind, 1);
+    }
+
+    /// The M has found out that its P was taken; or, said by the taker, it was not taken after all.
+    pub(crate) fn count_found_again(&self, m: &M) {
+        let kind = m.set_taken(Taken::No);
+        self.count(kind, u32::MAX);
+    }
+
+    /// Adds `change` (modulo 2³²) to the count of `kind`.
+    fn count(&self, kind: Taken, change: u32) {
+        match kind {
+            Taken::No => {}
+            Taken::Computing => {
+                self.computing_without_p.fetch_add(change, Ordering::Relaxed);
+            }
+            Taken::Blocked => {
+                self.lost_to_blocking.fetch_add(change, Ordering::Relaxed);
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The monitor (S34–S38): a thread without a P that sees to it that nobody holds one too long.
+//!
+//! Every tick it looks at each P. One whose M has been in an announced blocking call for a tick is taken by one CAS. One
+//! whose goroutine has not come back to the scheduler is taken by the ownership protocol (D1): at once if the thread
+//! is blocked in the kernel, after its time slice if it computes, and then only after it was asked. The goroutine goes
+//! on undisturbed, without a P; the P goes to another M.
+//!
+//! Invariants: it allocates nothing, takes no lock that user code may hold, and runs nothing of the user's. It takes a P only
+//! while work waits for one. What it remembers of a P is in [`Seen`], which nobody else touches.
+
+mod pace;
+mod probe;
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::io;
+
+use gosched_queue::{Note, Retaking, TakerToken, barrier};
+
+use crate::fatal::say;
+use crate::m::{M, Taken};
+use crate::p::{P, PStatus};
+use crate::sched::SCHED;
+use crate::sys::thread::{self, Defaults};
+use crate::timers::now;
+use pace::Pace;
+
+pub(crate) use probe::Probe;
+
+/// How long a goroutine may compute while others wait (S37).
+const TIME_SLICE: u64 = 10_000_000;
+/// How long a P may be out of touch before its thread is asked whether it is blocked (D2).
+const OUT_OF_TOUCH: u64 = 100_000;
+/// How long a P may sit in an announced blocking call when nobody wants it (S36).
+const BLOCKING_UNWANTED: u64 = 10_000_000;
+/// Ms lost to unannounced blocking calls before hand-offs slow down (D1).
+const SOFT_LIMIT: u32 = 512;
+/// Beyond it, one such hand-off in this time.
+const SLOW_HAND_OFF: u64 = 1_000_000;
+const STACK_BYTES: usize = 128 * 1024;
+
+/// What the monitor last saw of a P.
+pub(crate) struct Seen {
+    m: AtomicPtr<M>,
+    sched_tick: AtomicU32,
+    /// When that tick was first seen.
+    since: AtomicU64,
+    /// The thread's CPU time when the tick was first seen again; 0 until then.
+    cpu: AtomicU64,
+    blocking_tick: AtomicU32,
+    blocking_since: AtomicU64,
+}
+
+impl Seen {
+    pub(crate) const fn new() -> Seen {
+        Seen {
+            m: AtomicPtr::new(core::ptr::null_mut()),
+            sched_tick: AtomicU32::new(0),
+            since: AtomicU64::new(0),
+            cpu: AtomicU64::new(0),
+            blocking_tick: AtomicU32::new(0),
+            blocking_since: AtomicU64::new(0),
+        }
+    }
+
+    /// How long the P has shown this tick under this M; 0 if it is new.
+    fn unchanged_for(&self, m: &M, tick: u32, now: u64) -> u64 {
+        let m = core::ptr::from_ref(m).cast_mut();
+        if self.m.load(Ordering::Relaxed) == m && self.sched_tick.load(Ordering::Relaxed) == tick {
+            return now.saturating_sub(self.since.load(Ordering::Relaxed));
+        }
+        self.m.store(m, Ordering::Relaxed);
+        self.sched_tick.store(tick, Ordering::Relaxed);
+        self.since.store(now, Ordering::Relaxed);
+        self.cpu.store(0, Ordering::Relaxed);
+        0
+    }
+
+    /// As [`unchanged_for`](Seen::unchanged_for), for the tick of blocking calls.
+    fn blocking_for(&self, tick: u32, now: u64) -> u64 {
+        if self.blocking_tick.load(Ordering::Relaxed) == tick {
+            return now.saturating_sub(self.blocking_since.load(Ordering::Relaxed));
+        }
+        self.blocking_tick.store(tick, Ordering::Relaxed);
+        self.blocking_since.store(now, Ordering::Relaxed);
+        0
+    }
+}
+
+/// What is to be done with a P that runs.
+enum Verdict {
+    Leave,
+    /// Ask its goroutine to yield.
+    Ask,
+    /// Take it.
+    Take(Taken),
+}
+
+/// A retake that was begun.
+struct Begun {
+    m: &'static M,
+    kind: Taken,
+    retaking: Retaking,
+}
+
+const AWAKE: u32 = 0;
+const ASLEEP: u32 = 1;
+static STATE: AtomicU32 = AtomicU32::new(AWAKE);
+static NOTE: Note = Note::new();
+
+/// Starts the monitor.
+pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
+    thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())
+}
+
+/// A P has become busy: the monitor must be awake. Called after the idle count has changed.
+#[inline]
+pub(crate) fn wake_up() {
+    // ORDERING: SeqCst: after the change of the idle word; the monitor says that it sleeps, then looks at that word.
+    if STATE.load(Ordering::SeqCst) == ASLEEP {
+        wake_up_slow();
+    }
+}
+
+#[cold]
+fn wake_up_slow() {
+    // ORDERING: SeqCst as above; of several, one wins and wakes.
+    if STATE.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+        NOTE.wake();
+    }
+}
+
+extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
+    thread::set_name(c"gosched-sysmon");
+    // SAFETY: `start` passed this, for ever.
+    unsafe { &*defaults.cast::<Defaults>() }.adopt();
+    thread::set_tight_timer_slack();
+    let mut pace = Pace::new();
+    let mut monitor = Monitor { last_slow: 0, warned: false };
+    loop {
+        if pace.is_idle_for_long() {
+            sleep_until_busy();
+            pace = Pace::new();
+        }
+        std::thread::sleep(pace.pause());
+        let tick = monitor.tick(now());
+        pace.note(tick);
+    }
+}
+
+/// Sleeps while all Ps are idle (S33, S34).
+fn sleep_until_busy() {
+    // ORDERING: SeqCst: before the look at the idle word; see `wake_up`.
+    STATE.store(ASLEEP, Ordering::SeqCst);
+    let busy = !SCHED.all_idle();
+    // ORDERING: SeqCst as above: if it fails, somebody has taken on to wake us.
+    if busy && STATE.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+        return;
+    }
+    NOTE.sleep();
+    NOTE.clear();
+}
+
+/// What a tick came to, for the pace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tick {
+    /// All Ps are idle.
+    Idle,
+    /// A P is busy, but with no goroutine.
+    Quiet,
+    /// Goroutines run, or are in blocking calls with their P.
+    Busy,
+    /// A P was taken from a thread that is blocked: more will follow.
+    HandedOff,
+}
+
+struct Monitor {
+    /// When the last slow hand-off was.
+    last_slow: u64,
+    warned: bool,
+}
+
+impl Monitor {
+    fn tick(&mut self, now: u64) -> Tick {
+        if SCHED.all_idle() {
+            return Tick::Idle;
+        }
+        let mut tick = Tick::Quiet;
+        let waiting = SCHED.work_waits(now);
+        let mut taker = SCHED.taker.lock();
+        let mut begun: [Option<Begun>; MAX_AT_ONCE] = [const { None }; MAX_AT_ONCE];
+        let mut places = begun.iter_mut();
+        for p in SCHED.all_p() {
+            match p.status() {
+                PStatus::Idle => {}
+                PStatus::Blocking => tick = tick.max(retake_blocking(p, now)),
+                PStatus::Running => {
+                    tick = tick.max(Tick::Busy);
+                    if waiting && let Some((m, kind)) = self.look(p, now, &mut taker) {
+                        let Some(place) = places.next() else { break };
+                        *place = begin(m, kind, &mut taker);
+                    }
+                }
+            }
+        }
+        if begun.iter().any(Option::is_some) {
+            barrier::heavy();
+        }
+        for begun in begun.into_iter().flatten() {
+            if finish(begun, &mut taker) == Some(Taken::Blocked) {
+                tick = Tick::HandedOff;
+            }
+        }
+        tick
+    }
+
+    /// Judges a P that runs. Asks by itself; returns whom to take it from.
+    fn look(&mut self, p: &'static P, now: u64, taker: &mut TakerToken) -> Option<(&'static M, Taken)> {
+        let m = p.m()?;
+        match judge(p, m, now) {
+            Verdict::Leave => None,
+            Verdict::Ask => {
+                let _ = m.owner.request_preempt(taker);
+                None
+            }
+            Verdict::Take(Taken::Blocked) if !self.may_hand_off(m, now) => None,
+            Verdict::Take(kind) => Some((m, kind)),
+        }
+    }
+
+    /// Beyond the soft limit, hand-offs of blocked threads are few and far between (D1).
+    fn may_hand_off(&mut self, m: &M, now: u64) -> bool {
+        if SCHED.lost_to_blocking() < SOFT_LIMIT {
+            return true;
+        }
+        if !self.warned {
+            self.warned = true;
+            let (id, place) = m.cur_g().map_or((0, None), |g| (g.id(), g.place_hint()));
+            let place = place.map_or("an unknown place", |place| place.file());
+            say(format_args!(
+                "gosched: {SOFT_LIMIT} threads are blocked in calls that were not announced, the last by goroutine {id} \
+                 (created in {place}); further hand-offs slow down. Wrap such calls in runtime::blocking, or bound them.\n"
+            ));
+        }
+        if now.saturating_sub(self.last_slow) < SLOW_HAND_OFF {
+            return false;
+        }
+        self.last_slow = now;
+        true
+    }
+}
+
+/// Retakes tried in one tick; the others wait for the next.
+const MAX_AT_ONCE: usize = 16;
+
+/// Takes a P from an announced blocking call: at the next tick if somebody wants it, else after 10 ms (S36).
+fn retake_blocking(p: &'static P, now: u64) -> Tick {
+    let waited = p.seen.blocking_for(p.blocking_tick(), now);
+    let wanted = waited > 0 && (p.has_work() || SCHED.nobody_would_find_work());
+    if !(wanted || waited > BLOCKING_UNWANTED) || !p.leave_blocking(PStatus::Idle) {
+        return Tick::Busy;
+    }
+    SCHED.hand_off_p(p);
+    if wanted { Tick::HandedOff } else { Tick::Busy }
+}
+
+fn judge(p: &P, m: &M, now: u64) -> Verdict {
+    let unchanged = p.seen.unchanged_for(m, p.sched_tick(), now);
+    if unchanged < OUT_OF_TOUCH || m.owner.in_runtime() {
+        return Verdict::Leave;
+    }
+    if m.probe.is_blocked(m.tid()) {
+        return Verdict::Take(Taken::Blocked);
+    }
+    let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
+    if unchanged < slice {
+        return Verdict::Leave;
+    }
+    // Measured in the thread's own time: one that the kernel did not run has not used its slice up.
+    let cpu = probe::cpu_time(m.tid());
+    let used = match p.seen.cpu.load(Ordering::Relaxed) {
+        0 => {
+            p.seen.cpu.store(cpu.max(1), Ordering::Relaxed);
+            return Verdict::Ask;
+        }
+        before => cpu.saturating_sub(before),
+    };
+    // It was asked when its wall-clock slice was over, and has computed on since.
+    if used == 0 { Verdict::Leave } else { Verdict::Take(Taken::Computing) }
+}
+
+fn begin(m: &'static M, kind: Taken, taker: &mut TakerToken) -> Option<Begun> {
+    let retaking = m.owner.begin_retake(taker)?;
+    SCHED.count_taken(m, kind);
+    Some(Begun { m, kind, retaking })
+}
+
+/// Takes the P if the M is still in user code, and hands it to somebody else.
+fn finish(begun: Begun, taker: &mut TakerToken) -> Option<Taken> {
+    let Begun { m, kind, retaking } = begun;
+    match m.owner.finish_retake_with(taker, retaking, || m.p()) {
+        Some(Some(p)) => {
+            p.stop();
+            SCHED.hand_off_p(p);
+            Some(kind)
+        }
+        _ => {
+            SCHED.count_found_again(m);
+            None
+        }
+    }
+}
