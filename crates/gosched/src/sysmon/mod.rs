@@ -12,7 +12,7 @@ mod pace;
 mod probe;
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::io;
 
 use gosched_queue::{Note, Retaking, TakerToken, barrier};
@@ -47,6 +47,8 @@ pub(crate) struct Seen {
     since: AtomicU64,
     /// The thread's CPU time when the tick was first seen again; 0 until then.
     cpu: AtomicU64,
+    /// Whether its goroutine was asked to yield in this tick.
+    asked: AtomicBool,
     blocking_tick: AtomicU32,
     blocking_since: AtomicU64,
 }
@@ -58,6 +60,7 @@ impl Seen {
             sched_tick: AtomicU32::new(0),
             since: AtomicU64::new(0),
             cpu: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
             blocking_tick: AtomicU32::new(0),
             blocking_since: AtomicU64::new(0),
         }
@@ -73,7 +76,21 @@ impl Seen {
         self.sched_tick.store(tick, Ordering::Relaxed);
         self.since.store(now, Ordering::Relaxed);
         self.cpu.store(0, Ordering::Relaxed);
+        self.asked.store(false, Ordering::Relaxed);
         0
+    }
+
+    /// How long the goroutine has computed in this tick, by its thread's own time: one that the kernel did not run has not
+    /// used its slice up (D1). By the wall clock where the other can't be read.
+    fn computed(&self, cpu: u64, unchanged: u64) -> u64 {
+        match (cpu, self.cpu.load(Ordering::Relaxed)) {
+            (0, _) => unchanged,
+            (cpu, 0) => {
+                self.cpu.store(cpu, Ordering::Relaxed);
+                0
+            }
+            (cpu, before) => cpu.saturating_sub(before),
+        }
     }
 
     /// As [`unchanged_for`](Seen::unchanged_for), for the tick of blocking calls.
@@ -273,20 +290,10 @@ fn judge(p: &P, m: &M, now: u64) -> Verdict {
         return Verdict::Take(Taken::Blocked);
     }
     let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
-    if unchanged < slice {
+    if p.seen.computed(probe::cpu_time(m.tid()), unchanged) < slice {
         return Verdict::Leave;
     }
-    // Measured in the thread's own time: one that the kernel did not run has not used its slice up.
-    let cpu = probe::cpu_time(m.tid());
-    let used = match p.seen.cpu.load(Ordering::Relaxed) {
-        0 => {
-            p.seen.cpu.store(cpu.max(1), Ordering::Relaxed);
-            return Verdict::Ask;
-        }
-        before => cpu.saturating_sub(before),
-    };
-    // It was asked when its wall-clock slice was over, and has computed on since.
-    if used == 0 { Verdict::Leave } else { Verdict::Take(Taken::Computing) }
+    if p.seen.asked.swap(true, Ordering::Relaxed) { Verdict::Take(Taken::Computing) } else { Verdict::Ask }
 }
 
 fn begin(m: &'static M, kind: Taken, taker: &mut TakerToken) -> Option<Begun> {
