@@ -5,7 +5,7 @@ mod common;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::panic::catch_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -56,32 +56,30 @@ fn the_methods_of_std() {
     assert_eq!(PLAIN.try_with(|n| *n), Ok(7));
 }
 
-/// S28, D5: values move with their goroutine from thread to thread.
+/// D5: values move with their goroutine from thread to thread. Goes on until somebody has changed threads.
 #[test]
 fn values_move_with_their_goroutine() {
+    fn walk(i: u32, moved: &AtomicBool) {
+        COUNT.set(i);
+        LOG.set(vec![i]);
+        let mut threads = HashSet::new();
+        for round in 0.. {
+            threads.insert(tid());
+            moved.fetch_or(threads.len() > 1, Ordering::Relaxed);
+            if round > 300 && moved.load(Ordering::Relaxed) {
+                return;
+            }
+            assert_eq!(COUNT.get(), i);
+            LOG.with_borrow(|log| assert_eq!(log[..], [i]));
+            COUNT.with(|count| {
+                gosched::yield_now();
+                assert_eq!(count.get(), i, "also while it is borrowed");
+            });
+        }
+    }
     let child = common::child("values_move_with_their_goroutine", || {
-        let moved = gosched::run(|| {
-            let walk = |i: u32| {
-                gosched::go(move || {
-                    COUNT.set(i);
-                    LOG.set(vec![i]);
-                    let mut threads = HashSet::new();
-                    for _ in 0..300 {
-                        threads.insert(tid());
-                        assert_eq!(COUNT.get(), i);
-                        LOG.with_borrow(|log| assert_eq!(log[..], [i]));
-                        COUNT.with(|count| {
-                            gosched::yield_now();
-                            assert_eq!(count.get(), i, "also while it is borrowed");
-                        });
-                    }
-                    threads.len() > 1
-                })
-            };
-            let handles: Vec<_> = (0..64).map(walk).collect();
-            handles.into_iter().map(|handle| usize::from(handle.join().unwrap())).sum::<usize>()
-        });
-        assert!(moved > 0, "nobody changed threads: this showed nothing");
+        let moved = &AtomicBool::new(false);
+        gosched::run(|| gosched::scope(|s| (0..64).for_each(|i| drop(s.spawn(move || walk(i, moved))))));
     });
     child.procs(4).run().ok();
 }

@@ -55,20 +55,21 @@ fn parked_goroutines_cost_a_page_each() {
     assert!(again < 256, "{again} bytes more for each when headers and stacks are reused");
 }
 
-/// D4: goroutines that are queued but have not run yet have no stack: a header each.
+/// D4: goroutines that are queued but have not run yet have no stack: a header each. (The monitor lets some run before all
+/// are created. Those end, and their headers stay for the handles: the same memory.)
 #[test]
 fn queued_goroutines_cost_a_header_each() {
     let child = common::child("queued_goroutines_cost_a_header_each", || {
         gosched::run(|| {
             gosched::go(|| ()).join().unwrap();
             let ran = Arc::new(AtomicUsize::new(0));
+            let mut handles: Vec<Option<thread::JoinHandle<usize>>> = (0..MANY).map(|_| None).collect();
             let before = resident();
-            for _ in 0..MANY {
+            for slot in &mut handles {
                 let ran = Arc::clone(&ran);
-                gosched::go(move || ran.fetch_add(1, Ordering::Relaxed));
+                *slot = Some(gosched::go(move || ran.fetch_add(1, Ordering::Relaxed)));
             }
             println!("bytes: {}", resident().saturating_sub(before) / MANY);
-            assert_eq!(ran.load(Ordering::Relaxed), 0, "one P, and main held it");
             while ran.load(Ordering::Relaxed) < MANY {
                 gosched::yield_now();
             }

@@ -178,7 +178,6 @@ fn the_global_queue_has_its_turn_every_61_picks() {
 
 /// S27: two goroutines that wake each other through `runnext` share one slice: when it ends, the others have a turn.
 #[test]
-#[ignore = "the end of a slice needs sysmon (S37)"]
 fn two_in_runnext_do_not_starve_the_others() {
     let child = common::child("two_in_runnext_do_not_starve_the_others", || {
         gosched::run(|| {
@@ -214,7 +213,7 @@ fn two_in_runnext_do_not_starve_the_others() {
             second.join().unwrap();
         });
     });
-    child.ignored().procs(1).limit(Duration::from_secs(20)).run().ok();
+    child.procs(1).limit(Duration::from_secs(20)).run().ok();
 }
 
 static FIRST: Mutex<Option<thread::Thread>> = Mutex::new(None);

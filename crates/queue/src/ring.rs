@@ -313,18 +313,6 @@ impl<T: Linked, const CAP: usize> RingOwner<'_, T, CAP> {
         }
         Some(batch)
     }
-
-    /// Queues as many nodes of `list` as fit, in order; the others stay in it.
-    #[doc(alias = "runqputbatch")]
-    pub fn push_list(&self, list: &mut List<T>) {
-        let mut tail = self.tail();
-        for _ in 0..self.room(tail) {
-            let Some(node) = list.pop_front() else { break };
-            self.ring.slot(tail).store(node.as_ptr(), Ordering::Relaxed);
-            tail = tail.wrapping_add(1);
-        }
-        self.publish(tail);
-    }
 }
 
 /// The `order` for [`RingOwner::overflow`] that keeps the order: of `bound` places, the last.
@@ -444,23 +432,6 @@ mod tests {
         push_all(&owner, &nodes[..3]);
         assert!(owner.overflow(NonNull::from(&nodes[3]), keep_order).is_none());
         assert_eq!(drain(&owner), [0, 1, 2]);
-    }
-
-    #[test]
-    fn a_list_is_pushed_as_far_as_it_fits() {
-        let (ring, nodes) = (Ring::<Node, 4>::new(), nodes(6));
-        let owner = owner(&ring);
-        push_all(&owner, &nodes[..1]);
-        let mut list = List::new();
-        for node in &nodes[1..] {
-            // SAFETY: each node is in one list and outlives it.
-            unsafe { list.push_back(NonNull::from(node)) };
-        }
-        owner.push_list(&mut list);
-        assert_eq!((ring.len(), list.len()), (4, 2));
-        assert_eq!(drain(&owner), [0, 1, 2, 3]);
-        owner.push_list(&mut list);
-        assert_eq!(drain(&owner), [4, 5]);
     }
 
     /// Indices run over the end of u32.

@@ -79,7 +79,7 @@ pub(crate) fn dekker_fence() {
 }
 
 /// The fence for a publisher whose last write to a queue was *not* a `SeqCst` RMW: the tail of a ring
-/// ([`RingOwner::push`](crate::RingOwner::push) and [`push_list`](crate::RingOwner::push_list)) or a list behind
+/// ([`RingOwner::push`](crate::RingOwner::push)) or a list behind
 /// a lock. It goes between that write and the look at [`IdleWord`](crate::IdleWord); after
 /// [`NextSlot::replace`](crate::NextSlot::replace) it is not needed.
 ///

@@ -52,8 +52,9 @@ fn steal_until_over<const CAP: usize>(shared: &Shared<CAP>, seed: usize) -> usiz
             0 => shared.next.take(),
             1 => {
                 let mut batch = shared.global.lock().split_front(CAP / 2);
-                owner.push_list(&mut batch);
-                assert!(batch.is_empty());
+                while let Some(node) = batch.pop_front() {
+                    owner.push(node).unwrap();
+                }
                 owner.pop()
             }
             _ => owner.steal_from(&shared.ring),

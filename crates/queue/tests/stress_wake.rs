@@ -104,8 +104,9 @@ impl Sched {
             let mut batch = global.split_front(share);
             drop(global);
             let first = batch.pop_front();
-            owner.push_list(&mut batch);
-            assert!(batch.is_empty());
+            while let Some(node) = batch.pop_front() {
+                owner.push(node).unwrap();
+            }
             first
         })
     }

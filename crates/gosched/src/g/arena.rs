@@ -16,6 +16,8 @@ use crate::sys::mem;
 /// Headers in the first chunk; chunk `i` has `FIRST << i`.
 const FIRST: usize = 256;
 const CHUNKS: usize = 32;
+/// Chunks from this size on are worth large pages.
+const LARGE: usize = 8 << 20;
 /// Fresh headers handed out at a time.
 const BATCH: usize = 32;
 
@@ -81,7 +83,12 @@ fn place(index: usize) -> (usize, usize) {
 fn map_chunk(chunk: usize) -> *mut G {
     let headers = FIRST << chunk;
     match mem::map_forever(headers * size_of::<G>()) {
-        Some(base) => base.as_ptr().cast(),
+        Some(base) => {
+            if headers * size_of::<G>() >= LARGE {
+                mem::prefer_large_pages(base, headers * size_of::<G>());
+            }
+            base.as_ptr().cast()
+        }
         None => fatal!(
             "out of memory for goroutine headers ({} MiB wanted): raise the memory limit or run fewer goroutines",
             (headers * size_of::<G>()) >> 20

@@ -240,7 +240,7 @@ pub(super) fn attach_stack_or_requeue(m: &'static M, p: HeldP<'_>, g: &'static G
     if since.elapsed() > OUT_OF_STACKS_FOR && SCHED.stackless.load(Ordering::Relaxed) >= busy {
         fatal!("out of goroutine stacks: {error}");
     }
-    SCHED.put_global_one(g.into(), Class::Woken);
+    SCHED.put_global_one(Some(&p), g.into(), Class::Woken);
     // Nothing is gained by asking again at once.
     std::thread::sleep(Duration::from_micros(100));
     false

@@ -8,7 +8,7 @@
 
 use core::ptr::NonNull;
 
-use super::{Sched, Shared, schedule};
+use super::{Sched, schedule};
 use crate::g::G;
 use crate::m::M;
 use crate::p::{HeldP, P, PStatus, Slice};
@@ -39,9 +39,7 @@ impl Sched {
             if let Some(g) = self.search(m, p) {
                 return (g, Slice::New);
             }
-            if let Some(g) = self.give_up_p(m, p) {
-                return (g, Slice::New);
-            }
+            self.give_up_p(m);
             if let Some(token) = m.take_spinning() {
                 let _ = self.idle.stop_spinning(token);
             }
@@ -56,16 +54,11 @@ impl Sched {
         self.grab_global(p, None).or_else(|| self.steal_work(m, p))
     }
 
-    /// Puts the P on the idle list, unless the global queue has got something meanwhile.
-    fn give_up_p(&self, m: &'static M, p: HeldP<'static>) -> Option<NonNull<G>> {
-        let mut shared = self.lock.lock();
-        if let Some(g) = self.grab_locked(&mut shared, p, None) {
-            return Some(g);
-        }
+    /// Puts the P on the idle list.
+    fn give_up_p(&self, m: &'static M) {
         if let Some(p) = m.release_p() {
-            self.put_idle_p(&mut shared, p);
+            self.put_idle_p(&mut self.lock.lock(), p);
         }
-        None
     }
 
     /// The second look of an M that has just given up its P: with work anywhere and a P to be had, it searches again.
@@ -129,11 +122,4 @@ fn steal_runnext(victim: &P) -> Option<NonNull<G>> {
         }
     }
     victim.next.take()
-}
-
-impl Shared {
-    /// Nothing runnable in the global queue.
-    pub(super) fn no_global_work(&self) -> bool {
-        self.runq.is_empty()
-    }
 }

@@ -1,16 +1,27 @@
-//! The global run queue (S4): a list through the Gs, in two classes.
+//! The global run queue (S4): of any length, in shards and two classes.
 //!
-//! What was preempted, or lost its P, stands behind what was woken: a goroutine that computes has had its turn, one that
-//! was woken waits for its first (D1). Lest it wait for ever, every so many times a preempted one comes first.
+//! **Shards.** Every yield goes through this queue (S17), so one lock around it makes two Ps that yield wait for each
+//! other's cache lines. Each P puts into a shard of its own; whoever takes a share takes from every shard in proportion,
+//! so the whole is first in, first out but for the order between Ps, which no one can see. With one P there is one shard.
+//!
+//! **Classes.** What was preempted, or lost its P, stands behind what was woken: a goroutine that computes has had its
+//! turn, one that was woken waits for its first (D1). Lest it wait for ever, every so many times a preempted one leads.
+//!
+//! Invariant: a shard's `size` is written under its lock, after the change it tells of, and read without. It is the
+//! publisher's half of the wake-up protocol: stored SeqCst before the look for sleepers.
 
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use gosched_queue::List;
+use gosched_queue::{List, Lock};
 
+use super::fifo::Fifo;
 use crate::g::G;
 
-/// Every so many grabs the oldest preempted goroutine comes before the woken ones.
+/// Every so many grabs the oldest preempted goroutine leads.
 const PREEMPTED_TURN: u32 = 4;
+/// More Ps than this share shards.
+const SHARDS: usize = 8;
 
 /// Where in the queue a goroutine belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,56 +32,123 @@ pub(crate) enum Class {
     Preempted,
 }
 
-/// The queue; under the scheduler's lock.
+#[repr(align(128))]
+struct Shard {
+    size: AtomicUsize,
+    fifo: Lock<Fifo>,
+}
+
+impl Shard {
+    const fn new() -> Shard {
+        Shard { size: AtomicUsize::new(0), fifo: Lock::new(Fifo::new()) }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        // ORDERING: SeqCst: the sleeper's second look; partner is the store in `change`.
+        self.size.load(Ordering::SeqCst)
+    }
+
+    /// Changes the contents, then says how many there are.
+    #[inline]
+    fn change<R>(&self, f: impl FnOnce(&mut Fifo) -> R) -> R {
+        let mut fifo = self.fifo.lock();
+        let result = f(&mut fifo);
+        // ORDERING: SeqCst: before the publisher's look at the idle word; partner is `len`. After the change: what was
+        // taken must be seen in a ring before it is missed here.
+        self.size.store(fifo.len(), Ordering::SeqCst);
+        result
+    }
+}
+
+/// The queue.
 pub(super) struct GlobalQueue {
-    woken: List<G>,
-    preempted: List<G>,
-    grabs: u32,
+    woken: [Shard; SHARDS],
+    preempted: Shard,
+    grabs: AtomicU32,
 }
 
 impl GlobalQueue {
     pub(super) const fn new() -> GlobalQueue {
-        GlobalQueue { woken: List::new(), preempted: List::new(), grabs: 0 }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.woken.len() + self.preempted.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Queues a batch of woken ones at their tail.
-    pub(super) fn append(&mut self, batch: List<G>) {
-        self.woken.append(batch);
-    }
-
-    /// Queues one at its class's tail.
-    ///
-    /// # Safety
-    /// The G is runnable, the caller's, and in no list.
-    pub(super) unsafe fn push(&mut self, g: NonNull<G>, class: Class) {
-        let list = match class {
-            Class::Woken => &mut self.woken,
-            Class::Preempted => &mut self.preempted,
-        };
-        // SAFETY: by contract; headers are never unmapped.
-        unsafe { list.push_back(g) };
-    }
-
-    /// Takes the first `n`: woken ones, then preempted ones, except that every few times a preempted one leads.
-    pub(super) fn take(&mut self, n: usize) -> List<G> {
-        let mut taken = List::new();
-        if !self.preempted.is_empty() {
-            self.grabs = self.grabs.wrapping_add(1);
-            if self.grabs.is_multiple_of(PREEMPTED_TURN) {
-                taken = self.preempted.split_front(n.min(1));
-            }
+        GlobalQueue {
+            woken: [const { Shard::new() }; SHARDS],
+            preempted: Shard::new(),
+            grabs: AtomicU32::new(0),
         }
-        taken.append(self.woken.split_front(n - taken.len()));
-        taken.append(self.preempted.split_front(n - taken.len()));
-        taken
+    }
+
+    /// The shards in use with `procs` Ps.
+    #[inline]
+    fn shards(&self, procs: usize) -> &[Shard] {
+        &self.woken[..procs.clamp(1, SHARDS)]
+    }
+
+    /// How many are queued.
+    #[inline]
+    pub(super) fn len(&self, procs: usize) -> usize {
+        self.shards(procs).iter().map(Shard::len).sum::<usize>() + self.preempted.len()
+    }
+
+    /// Queues one at its class's tail; `from` is the P's number, or 0.
+    #[inline]
+    pub(super) fn push(&self, procs: usize, from: u32, g: NonNull<G>, class: Class) {
+        let shards = self.shards(procs);
+        let shard = match class {
+            Class::Woken => &shards[from as usize % shards.len()],
+            Class::Preempted => &self.preempted,
+        };
+        shard.change(|fifo| fifo.push(g));
+    }
+
+    /// Queues a batch of woken ones.
+    pub(super) fn push_batch(&self, procs: usize, from: u32, mut batch: List<G>) {
+        let shards = self.shards(procs);
+        shards[from as usize % shards.len()].change(|fifo| {
+            while let Some(g) = batch.pop_front() {
+                fifo.push(g);
+            }
+        });
+    }
+
+    /// Takes the first `n` or fewer of a queue of about `len`, into `sink`; `turn` says with which shard to begin.
+    pub(super) fn take(
+        &self,
+        procs: usize,
+        turn: u32,
+        n: usize,
+        len: usize,
+        mut sink: impl FnMut(NonNull<G>),
+    ) {
+        let mut left = n;
+        if self.preempted.len() > 0
+            && self.grabs.fetch_add(1, Ordering::Relaxed).is_multiple_of(PREEMPTED_TURN)
+        {
+            left -= self.preempted.take(left.min(1), &mut sink);
+        }
+        let shards = self.shards(procs);
+        for i in 0..shards.len() {
+            let shard = &shards[(turn as usize).wrapping_add(i) % shards.len()];
+            let size = shard.len();
+            if left == 0 || size == 0 {
+                continue;
+            }
+            // Its share of the batch, rounded up: from the last shards there may be less to take.
+            let share = (size * n).div_ceil(len.max(size)).min(left);
+            left -= shard.take(share, &mut sink);
+        }
+        if left > 0 {
+            self.preempted.take(left, &mut sink);
+        }
+    }
+}
+
+impl Shard {
+    /// Takes up to `n`, into `sink`; returns how many.
+    fn take(&self, n: usize, sink: &mut impl FnMut(NonNull<G>)) -> usize {
+        if n == 0 || self.len() == 0 {
+            return 0;
+        }
+        self.change(|fifo| core::iter::from_fn(|| fifo.pop()).take(n).map(sink).count())
     }
 }
 
@@ -79,30 +157,45 @@ mod tests {
     use super::*;
     use crate::testing::runnable;
 
+    fn take(queue: &GlobalQueue, procs: usize, n: usize) -> Vec<NonNull<G>> {
+        let mut taken = Vec::new();
+        queue.take(procs, 0, n, queue.len(procs), |g| taken.push(g));
+        taken
+    }
+
     /// D1: woken ones come first, but a preempted one is not starved by an endless row of them.
     #[test]
     fn preempted_ones_stand_behind_but_get_their_turn() {
         let gs = runnable(20);
-        let mut queue = GlobalQueue::new();
-        // SAFETY: nobody else has them.
-        unsafe {
-            queue.push(gs[0], Class::Preempted);
-            queue.push(gs[1], Class::Woken);
+        let queue = GlobalQueue::new();
+        queue.grabs.store(1, Ordering::Relaxed);
+        queue.push(1, 0, gs[0], Class::Preempted);
+        queue.push(1, 0, gs[1], Class::Woken);
+        assert_eq!(take(&queue, 1, 1), [gs[1]]);
+        let waited = gs[2..].iter().position(|g| {
+            queue.push(1, 0, *g, Class::Woken);
+            take(&queue, 1, 1) == [gs[0]]
+        });
+        assert!(waited.is_some_and(|waited| waited <= PREEMPTED_TURN as usize), "{waited:?}");
+        let rest = queue.len(1);
+        assert_eq!((take(&queue, 1, 100).len(), queue.len(1)), (rest, 0));
+    }
+
+    /// S4, S54: with one P the queue is first in, first out; with several, a share comes from every shard in
+    /// proportion, each first in, first out.
+    #[test]
+    fn shares_come_from_all_shards() {
+        let gs = runnable(90);
+        let queue = GlobalQueue::new();
+        for g in &gs {
+            queue.push(1, 0, *g, Class::Woken);
         }
-        assert_eq!(queue.take(1).pop_front(), Some(gs[1]));
-        let mut waited = 0;
-        for g in &gs[2..] {
-            // SAFETY: as above.
-            unsafe { queue.push(*g, Class::Woken) };
-            if queue.take(1).pop_front() == Some(gs[0]) {
-                break;
-            }
-            waited += 1;
+        assert_eq!(take(&queue, 1, 90), gs);
+        for (i, g) in gs.iter().enumerate() {
+            queue.push(3, if i < 60 { 1 } else { 2 }, *g, Class::Woken);
         }
-        assert!(waited <= PREEMPTED_TURN, "waited for {waited} others");
-        let rest = queue.len();
-        let mut all = queue.take(100);
-        assert_eq!(all.len(), rest);
-        while all.pop_front().is_some() {}
+        let half = take(&queue, 3, 45);
+        assert_eq!(half, [&gs[..30], &gs[60..75]].concat());
+        assert_eq!((take(&queue, 3, 45).len(), queue.len(3)), (45, 0));
     }
 }

@@ -184,14 +184,7 @@ impl Sched {
             let m = self.lock.lock().idle_ms.pop_front();
             return self.start_m(m, p, Some(token));
         }
-        let mut shared = self.lock.lock();
-        if !shared.no_global_work() {
-            let m = shared.idle_ms.pop_front();
-            drop(shared);
-            return self.start_m(m, p, None);
-        }
-        self.put_idle_p(&mut shared, p);
-        drop(shared);
+        self.put_idle_p(&mut self.lock.lock(), p);
         // As every M that gives up a P, this looks at the queues once more.
         if self.is_work_queued() {
             self.wake_p();

@@ -21,6 +21,7 @@
 mod blocking;
 mod entry;
 mod exit;
+mod fifo;
 mod find;
 mod global;
 mod group;
@@ -35,12 +36,13 @@ mod tests;
 mod timing;
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
 use gosched_queue::{IdleWord, List, Lock, StealOrder, TakerToken, grab_count};
 use gosched_switch::StackPool;
 
+use crate::fatal::fatal;
 use crate::g::arena::Arena;
 use crate::g::{G, MAIN_ID};
 use crate::m::M;
@@ -66,8 +68,7 @@ pub(crate) static SCHED: Sched = Sched::new();
 
 pub(crate) struct Sched {
     lock: Lock<Shared>,
-    /// The length of the global queue, written under the lock, read without.
-    runq_size: AtomicUsize,
+    runq: GlobalQueue,
     idle: IdleWord,
     keeper: Keeper,
     /// The right to take Ps from goroutines in user code.
@@ -95,7 +96,6 @@ pub(crate) struct Sched {
 
 /// What `SCHED.lock` guards.
 struct Shared {
-    runq: GlobalQueue,
     idle_ps: List<P>,
     idle_ms: List<M>,
 }
@@ -103,8 +103,8 @@ struct Shared {
 impl Sched {
     const fn new() -> Sched {
         Sched {
-            lock: Lock::new(Shared { runq: GlobalQueue::new(), idle_ps: List::new(), idle_ms: List::new() }),
-            runq_size: AtomicUsize::new(0),
+            lock: Lock::new(Shared { idle_ps: List::new(), idle_ms: List::new() }),
+            runq: GlobalQueue::new(),
             idle: IdleWord::new(0),
             keeper: Keeper::new(),
             // SAFETY: the only token; there is one scheduler per process (tests make others, whose Ms have no thread).
@@ -185,57 +185,47 @@ impl Sched {
         if self.main_taken.swap(true, Ordering::Relaxed) { self.new_ids(1) } else { MAIN_ID }
     }
 
-    /// Queues a batch at the global queue's tail. The caller wakes somebody.
-    pub(crate) fn put_global(&self, batch: List<G>) {
-        let mut shared = self.lock.lock();
-        shared.runq.append(batch);
-        self.note_runq_size(&shared);
+    /// Queues a batch at the global queue's tail, from P number `from`. The caller wakes somebody.
+    pub(crate) fn put_global(&self, from: u32, batch: List<G>) {
+        self.runq.push_batch(self.procs() as usize, from, batch);
     }
 
-    /// Queues one at the global queue's tail. The caller wakes somebody.
+    /// Queues one at the global queue's tail; `from` is the caller's P, if it has one. The caller wakes somebody.
     #[doc(alias = "globrunqput")]
-    pub(crate) fn put_global_one(&self, g: NonNull<G>, class: Class) {
-        let mut shared = self.lock.lock();
-        // SAFETY: the G is runnable and the caller's, so it is in no list.
-        unsafe { shared.runq.push(g, class) };
-        self.note_runq_size(&shared);
-    }
-
-    /// Publishes the global queue's length.
-    fn note_runq_size(&self, shared: &Shared) {
-        // ORDERING: SeqCst: the publisher's write in the wake-up protocol, before it looks at `idle`; partner is
-        // `runq_len` in the re-check of a spinner that has given up its place.
-        self.runq_size.store(shared.runq.len(), Ordering::SeqCst);
+    #[inline]
+    pub(crate) fn put_global_one(&self, from: Option<&P>, g: NonNull<G>, class: Class) {
+        self.runq.push(self.procs() as usize, from.map_or(0, |p| p.id), g, class);
     }
 
     /// The global queue's length.
     #[inline]
     pub(crate) fn runq_len(&self) -> usize {
-        // ORDERING: SeqCst, see `note_runq_size`.
-        self.runq_size.load(Ordering::SeqCst)
+        self.runq.len(self.procs() as usize)
     }
 
     /// Takes this P's share of the global queue (S24): one to run, the rest into its ring.
     #[doc(alias = "globrunqget")]
     fn grab_global(&self, p: HeldP<'_>, max: Option<usize>) -> Option<NonNull<G>> {
-        if self.runq_len() == 0 {
+        let len = self.runq_len();
+        if len == 0 {
             return None;
         }
-        self.grab_locked(&mut self.lock.lock(), p, max)
-    }
-
-    fn grab_locked(&self, shared: &mut Shared, p: HeldP<'_>, max: Option<usize>) -> Option<NonNull<G>> {
-        let n = grab_count(shared.runq.len(), self.procs() as usize, RING, max);
-        let mut rest = shared.runq.take(n);
-        let g = rest.pop_front()?;
-        // SAFETY: `p` proves that we own the ring.
-        unsafe { p.ring.owner() }.push_list(&mut rest);
-        // Only a P with an empty ring asks for more than one, and half a ring is the most there is.
-        debug_assert!(rest.is_empty());
-        shared.runq.append(rest);
-        // Only now: a second look must find the batch in the one place or the other.
-        self.note_runq_size(shared);
-        Some(g)
+        let procs = self.procs() as usize;
+        let n = grab_count(len, procs, RING, max);
+        let mut first = None;
+        // SAFETY: `p` proves that we own the ring. Only a P with an empty ring asks for more than one, and half a ring is
+        // the most there is: they fit.
+        let ring = unsafe { p.ring.owner() };
+        // Each is in the ring before the queue says that it is gone: a second look must find it here or there.
+        self.runq.take(procs, p.sched_tick(), n, len, |g| match first {
+            None => first = Some(g),
+            Some(_) => {
+                if ring.push(g).is_err() {
+                    fatal!("no room in the ring of p{} for its share of the global queue", p.id);
+                }
+            }
+        });
+        first
     }
 
     /// Adds up to `n` dead headers to `list`, and at least one: fresh ones if none are left.

@@ -110,10 +110,10 @@ pub(crate) fn enqueue(rt: Option<&Rt>, g: NonNull<G>) {
     match rt.and_then(|rt| rt.p().map(|p| (rt.m, p))) {
         Some((m, p)) => {
             if let Some(Overflow(batch)) = p.put_next(g, || m.random()) {
-                SCHED.put_global(batch);
+                SCHED.put_global(p.id, batch);
             }
         }
-        None => SCHED.put_global_one(g, Class::Woken),
+        None => SCHED.put_global_one(None, g, Class::Woken),
     }
     SCHED.wake_p();
 }

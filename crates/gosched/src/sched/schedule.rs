@@ -114,7 +114,7 @@ fn end_slice(p: HeldP<'_>) {
         return;
     }
     if let Some(g) = p.next.take() {
-        SCHED.put_global_one(g, Class::Woken);
+        SCHED.put_global_one(Some(&p), g, Class::Woken);
         SCHED.wake_p();
     }
 }
@@ -199,17 +199,17 @@ pub(super) fn after_switch() {
             park::finish_parking(&rt, g);
             core::mem::forget(rt);
         }
-        Post::Requeue(g) => requeue(g, Class::Woken),
-        Post::RequeueLast(g) => requeue(g, Class::Preempted),
+        Post::Requeue(g) => requeue(m, g, Class::Woken),
+        Post::RequeueLast(g) => requeue(m, g, Class::Preempted),
         Post::FreeStack => exit::free_dead_stack(m),
     }
 }
 
 /// The post-switch step of yielding: the goroutine goes to the global queue's tail.
-fn requeue(g: NonNull<G>, class: Class) {
+fn requeue(m: &M, g: NonNull<G>, class: Class) {
     // SAFETY: headers are never unmapped.
     unsafe { g.as_ref() }.transition(Status::Running, Status::Runnable);
-    SCHED.put_global_one(g, class);
+    SCHED.put_global_one(m.p(), g, class);
     SCHED.wake_p();
 }
 

@@ -119,7 +119,7 @@ impl Sched {
         }
         while let Some(g) = ready.pop_front() {
             if let Some(Overflow(batch)) = p.put_next(g, || m.random()) {
-                self.put_global(batch);
+                self.put_global(p.id, batch);
             }
         }
         self.wake_p();

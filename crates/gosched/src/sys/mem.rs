@@ -19,6 +19,21 @@ pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
     if ptr == libc::MAP_FAILED { None } else { NonNull::new(ptr.cast()) }
 }
 
+/// Gives a mapping of [`map_forever`] back after all.
+///
+/// # Safety
+/// `base` and `bytes` are those of one such mapping, and nobody uses it any more.
+pub(crate) unsafe fn unmap(base: *mut u8, bytes: usize) {
+    // SAFETY: by contract.
+    unsafe { libc::munmap(base.cast(), bytes) };
+}
+
+/// Asks for large pages behind a mapping: fewer faults and fewer TLB misses. A wish, no more.
+pub(crate) fn prefer_large_pages(base: NonNull<u8>, bytes: usize) {
+    // SAFETY: advice about memory of the caller's; it changes no contents.
+    unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+}
+
 /// Makes the lowest page of a mapping inaccessible, so that running over its lower end faults.
 pub(crate) fn guard_lowest_page(base: NonNull<u8>) -> bool {
     // SAFETY: the caller owns the mapping; nothing lives in its lowest page yet.

@@ -80,7 +80,7 @@ fn the_global_queue_comes_before_stealing() {
     let gs = runnable(8);
     push(p0, &gs[..4]);
     for g in &gs[4..] {
-        sched.put_global_one(*g, Class::Woken);
+        sched.put_global_one(None, *g, Class::Woken);
     }
     let m = m_with(p1);
     assert_eq!(sched.search(m, p1), Some(gs[4]));
@@ -95,7 +95,7 @@ fn shares_of_the_global_queue() {
         let sched = scheduler(procs);
         let p = busy(sched, 0);
         for g in runnable(queued) {
-            sched.put_global_one(g, Class::Woken);
+            sched.put_global_one(None, g, Class::Woken);
         }
         assert!(sched.grab_global(p, None).is_some());
         assert_eq!((sched.runq_len(), p.ring.len()), (queued - share, share - 1));
@@ -109,7 +109,7 @@ fn the_fairness_tick_takes_exactly_one() {
     let p = busy(sched, 0);
     let gs = runnable(4);
     for g in &gs[..3] {
-        sched.put_global_one(*g, Class::Woken);
+        sched.put_global_one(None, *g, Class::Woken);
     }
     push(p, &gs[3..]);
     assert_eq!(sched.grab_global(p, Some(1)), Some(gs[0]));
@@ -131,7 +131,7 @@ fn a_full_ring_overflows() {
     };
     let Some(Overflow(batch)) = p.put_tail(gs[RING], random) else { panic!("the ring was full") };
     assert_eq!((batch.len(), p.ring.len()), (129, 128));
-    sched.put_global(batch);
+    sched.put_global(0, batch);
     push(p, &gs[RING + 1..]);
     assert_eq!((sched.runq_len(), p.ring.len()), (129, 129));
     let mut seen: Vec<NonNull<G>> = core::iter::from_fn(|| sched.grab_global(p, Some(1))).collect();

@@ -1,0 +1,630 @@
+//! Nobody is stopped by anybody (S20, S37–S40): endless loops, calls that block unannounced, locks held by goroutines
+//! that wait, threads that the system refuses (S32).
+
+mod common;
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::io::Write;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use common::{child, tid};
+use gosched::{runtime, thread};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Blocks the thread in the kernel, without a word to anybody.
+fn nanosleep(d: Duration) {
+    std::thread::sleep(d);
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+fn join_all<T>(handles: Vec<gosched::JoinHandle<T>>) -> Vec<T> {
+    handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+}
+
+/// Computes, without a call to anybody, until `stop`.
+fn compute_until(stop: &AtomicBool) -> u64 {
+    let mut n = 1_u64;
+    while !stop.load(Ordering::Relaxed) {
+        n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    }
+    n
+}
+
+fn compute_for(d: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < d {
+        std::hint::spin_loop();
+    }
+}
+
+/// From here on what this process prints goes nowhere.
+fn silence_stdout() {
+    let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
+    // SAFETY: both are open descriptors.
+    unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&null), 1) };
+}
+
+/// `n` goroutines that sleep a millisecond so many times; each time all of them must come back.
+fn sleepers(n: usize, rounds: usize) -> Vec<gosched::JoinHandle<()>> {
+    (0..n)
+        .map(|_| gosched::go(move || (0..rounds).for_each(|_| gosched::sleep(Duration::from_millis(1)))))
+        .collect()
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// S40, S20: more endless loops than Ps, one computing, one allocating, one printing, one with thread-locals and a std
+/// lock: a hundred sleepers keep going beside them, and what the loops are in the middle of stays whole. With 1 and 2 Ps.
+#[test]
+fn endless_loops_stop_nobody() {
+    thread_local! {
+        static HERE: Cell<u64> = const { Cell::new(0) };
+    }
+    static TOTAL: Mutex<u64> = Mutex::new(0);
+    static TURNS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+    fn turn(which: usize) -> bool {
+        TURNS[which].fetch_add(1, Ordering::Relaxed);
+        !STOP.load(Ordering::Relaxed)
+    }
+    let body = || {
+        silence_stdout();
+        gosched::run(|| {
+            let mut loops = vec![
+                gosched::go(|| while turn(0) {}),
+                gosched::go(|| {
+                    let mut kept: Vec<Vec<u8>> = Vec::new();
+                    while turn(1) {
+                        let n = kept.len();
+                        kept.push(vec![n as u8; 16 + n * 7 % 5000]);
+                        if n == 200 {
+                            let whole = |(i, v): (usize, &Vec<u8>)| v.iter().all(|b| *b == i as u8);
+                            assert!(kept.iter().enumerate().all(whole));
+                            kept.clear();
+                        }
+                    }
+                }),
+                gosched::go(|| {
+                    while turn(2) {
+                        println!("a line of text, {} so far", TURNS[2].load(Ordering::Relaxed));
+                    }
+                }),
+            ];
+            // Whatever is taken from it meanwhile, between two lines it stays on its thread, and nobody else is there.
+            loops.push(gosched::go(|| {
+                while turn(3) {
+                    let (me, before) = (tid(), HERE.get());
+                    *TOTAL.lock().unwrap() += 1;
+                    HERE.set(before + 1);
+                    assert_eq!((me, before + 1), (tid(), HERE.get()));
+                }
+            }));
+            let sleepers = sleepers(100, 20);
+            let printers: Vec<_> = (0..10)
+                .map(|i| {
+                    gosched::go(move || {
+                        for _ in 0..20 {
+                            println!("{i} prints too");
+                            *TOTAL.lock().unwrap() += 1;
+                            gosched::sleep(Duration::from_millis(1));
+                        }
+                    })
+                })
+                .collect();
+            join_all(sleepers);
+            join_all(printers);
+            let before: Vec<u64> = TURNS.iter().map(|n| n.load(Ordering::Relaxed)).collect();
+            // The loops go on, too, each of them.
+            let began = Instant::now();
+            while (0..4).any(|i| TURNS[i].load(Ordering::Relaxed) == before[i]) {
+                gosched::sleep(Duration::from_millis(1));
+                assert!(began.elapsed() < Duration::from_secs(40), "a loop stands still");
+            }
+            STOP.store(true, Ordering::Relaxed);
+            join_all(loops);
+            assert_eq!(*TOTAL.lock().unwrap(), TURNS[3].load(Ordering::Relaxed) - 1 + 200);
+        });
+    };
+    for procs in [1, 2, 8] {
+        child("endless_loops_stop_nobody", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// S20: 800 unannounced calls of 50 ms take nowhere near the 40 s that they would one after the other, and goroutines that
+/// work go on meanwhile.
+#[test]
+fn unannounced_calls_stop_nobody() {
+    let body = || {
+        gosched::run(|| {
+            let worker = gosched::go(|| {
+                let mut turns = 0_u64;
+                while !STOP.load(Ordering::Relaxed) {
+                    turns += 1;
+                    gosched::yield_now();
+                }
+                turns
+            });
+            let began = Instant::now();
+            let callers: Vec<_> = (0..200)
+                .map(|_| gosched::go(|| (0..4).for_each(|_| nanosleep(Duration::from_millis(50)))))
+                .collect();
+            join_all(callers);
+            let took = began.elapsed();
+            STOP.store(true, Ordering::Relaxed);
+            let turns = worker.join().unwrap();
+            println!("took: {took:?} {turns}");
+            assert!(took < Duration::from_secs(4), "{took:?}");
+            assert!(turns > 100, "{turns}");
+        });
+    };
+    for procs in [1, 2, 8] {
+        child("unannounced_calls_stop_nobody", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// S20: a std lock whose holder yields, sleeps on our timer, or blocks its thread while it holds it: no deadlock, though
+/// everybody else blocks a thread for it. With 1, 2 and 8 Ps.
+#[test]
+fn a_std_lock_held_across_waits() {
+    let body = || {
+        static LOCK: Mutex<u64> = Mutex::new(0);
+        gosched::run(|| {
+            let contenders = (0..50)
+                .map(|i| {
+                    gosched::go(move || {
+                        for round in 0..4 {
+                            let mut held = LOCK.lock().unwrap();
+                            let before = *held;
+                            match (i + round) % 3 {
+                                0 => gosched::yield_now(),
+                                1 => gosched::sleep(Duration::from_micros(500)),
+                                _ => nanosleep(Duration::from_micros(500)),
+                            }
+                            *held = before + 1;
+                        }
+                    })
+                })
+                .collect();
+            join_all(contenders);
+            assert_eq!(*LOCK.lock().unwrap(), 200);
+        });
+    };
+    for procs in [1, 2, 8] {
+        child("a_std_lock_held_across_waits", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// S20: std's channels, condition variables and files block threads, not the program. With 1, 2 and 8 Ps.
+#[test]
+fn what_std_blocks_in() {
+    let body = || {
+        gosched::run(|| {
+            let (ask, asked) = mpsc::sync_channel::<u64>(0);
+            let (say, said) = mpsc::sync_channel::<u64>(0);
+            let echo = gosched::go(move || asked.into_iter().for_each(|n| say.send(n + 1).unwrap()));
+            let files: Vec<_> = (0..20)
+                .map(|_| {
+                    gosched::go(|| {
+                        for _ in 0..20 {
+                            let text = std::fs::read_to_string("/proc/self/status").unwrap();
+                            assert!(text.contains("Threads:"));
+                            gosched::yield_now();
+                        }
+                    })
+                })
+                .collect();
+            for n in 0..100 {
+                ask.send(n).unwrap();
+                assert_eq!(said.recv().unwrap(), n + 1);
+            }
+            drop(ask);
+            echo.join().unwrap();
+            join_all(files);
+            // A pipe whose writer is a goroutine that was behind the reader in the queue.
+            let (mut reader, mut writer) = std::io::pipe().unwrap();
+            let late = gosched::go(move || {
+                gosched::sleep(Duration::from_millis(2));
+                writer.write_all(b"text").unwrap();
+            });
+            assert_eq!(std::io::read_to_string(&mut reader).unwrap(), "text");
+            late.join().unwrap();
+        });
+    };
+    for procs in [1, 2, 8] {
+        child("what_std_blocks_in", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// S39, S40: goroutines that compute and call `checkpoint` now and then take turns on the one P: none of them ever runs
+/// beside another, and others get their turn.
+#[test]
+fn checkpoints_take_turns() {
+    let body = || {
+        static INSIDE: AtomicUsize = AtomicUsize::new(0);
+        static OVERLAPS: AtomicUsize = AtomicUsize::new(0);
+        gosched::run(|| {
+            let polite: Vec<_> = (0..4)
+                .map(|_| {
+                    gosched::go(|| {
+                        let mut turns = 0_u64;
+                        while !STOP.load(Ordering::Relaxed) {
+                            if INSIDE.fetch_add(1, Ordering::Relaxed) != 0 {
+                                OVERLAPS.fetch_add(1, Ordering::Relaxed);
+                            }
+                            compute_for(Duration::from_micros(20));
+                            INSIDE.fetch_sub(1, Ordering::Relaxed);
+                            turns += 1;
+                            runtime::checkpoint();
+                        }
+                        turns
+                    })
+                })
+                .collect();
+            let sleepers = sleepers(20, 20);
+            join_all(sleepers);
+            let before = threads();
+            STOP.store(true, Ordering::Relaxed);
+            let turns = join_all(polite);
+            println!("turns: {turns:?} overlaps: {} threads: {before}", OVERLAPS.load(Ordering::Relaxed));
+            assert!(turns.iter().all(|n| *n > 0), "{turns:?}");
+            // Where the kernel does not run a thread just after it was asked, it may look like one that does not answer.
+            let (overlaps, all) = (OVERLAPS.load(Ordering::Relaxed) as u64, turns.iter().sum::<u64>());
+            assert!(overlaps * 20 <= all, "{overlaps} overlaps in {all} turns");
+        });
+    };
+    let outcome = child("checkpoints_take_turns", body).procs(1).limit(LIMIT).run().ok();
+    println!("{}", outcome.value("turns"));
+}
+
+/// S11, S40, D5: goroutines that compute, block, sleep and yield in destructors while they unwind, and lose their P there:
+/// they stay on their thread, and `panicking()` is theirs and nobody else's. With 1, 2 and 8 Ps.
+#[test]
+fn unwinding_without_a_p() {
+    struct Slow(usize);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            let me = tid();
+            for step in 0..4 {
+                match (self.0 + step) % 4 {
+                    0 => compute_for(Duration::from_millis(50)),
+                    1 => nanosleep(Duration::from_millis(5)),
+                    2 => gosched::sleep(Duration::from_millis(1)),
+                    _ => gosched::yield_now(),
+                }
+                assert!(std::thread::panicking(), "lost its panic");
+                assert_eq!(tid(), me, "changed threads while it unwound");
+            }
+        }
+    }
+    let body = || {
+        gosched::run(|| {
+            let others: Vec<_> = (0..20)
+                .map(|_| {
+                    gosched::go(|| {
+                        while !STOP.load(Ordering::Relaxed) {
+                            assert!(!std::thread::panicking(), "somebody else's panic");
+                            gosched::sleep(Duration::from_micros(500));
+                            assert!(!std::thread::panicking(), "somebody else's panic");
+                            gosched::yield_now();
+                        }
+                    })
+                })
+                .collect();
+            let unwinding: Vec<_> = (0..8)
+                .map(|i| {
+                    gosched::go(move || {
+                        let _slow = Slow(i);
+                        resume_unwind(Box::new(i));
+                    })
+                })
+                .collect();
+            for (i, handle) in unwinding.into_iter().enumerate() {
+                assert_eq!(handle.join().unwrap_err().downcast_ref::<usize>(), Some(&i));
+            }
+            STOP.store(true, Ordering::Relaxed);
+            join_all(others);
+        });
+    };
+    for procs in [1, 2, 8] {
+        child("unwinding_without_a_p", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// D1, S32: 100 loops of 20 ms beside 50 sleepers on 2 Ps: few threads are needed, for the more compute without a P the
+/// longer the others may.
+#[test]
+fn many_loops_need_few_threads() {
+    let body = || {
+        gosched::run(|| {
+            let loops: Vec<_> =
+                (0..100).map(|_| gosched::go(|| compute_for(Duration::from_millis(20)))).collect();
+            let sleepers = sleepers(50, 50);
+            join_all(loops);
+            println!("threads: {}", threads());
+            join_all(sleepers);
+        });
+    };
+    let outcome = child("many_loops_need_few_threads", body).procs(2).limit(LIMIT).run().ok();
+    let threads: usize = outcome.value("threads").parse().unwrap();
+    assert!(threads < 60, "{threads} threads for 100 loops");
+}
+
+/// S33, S34: after loops, blocked threads and hand-offs have ended, nothing goes on: no CPU, and no descriptors kept for
+/// threads that have nothing to do.
+#[test]
+fn afterwards_all_is_quiet() {
+    let body = || {
+        let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+        gosched::run(|| ());
+        let before = open();
+        gosched::run(|| {
+            let loops: Vec<_> = (0..4).map(|_| gosched::go(|| compute_until(&STOP))).collect();
+            let callers: Vec<_> =
+                (0..200).map(|_| gosched::go(|| nanosleep(Duration::from_millis(30)))).collect();
+            join_all(sleepers(50, 10));
+            join_all(callers);
+            STOP.store(true, Ordering::Relaxed);
+            join_all(loops);
+        });
+        std::thread::sleep(Duration::from_millis(500));
+        let cpu = cpu_time();
+        std::thread::sleep(Duration::from_secs(1));
+        println!("cpu: {}", (cpu_time() - cpu).as_micros());
+        println!("descriptors: {}", open() - before);
+    };
+    for procs in [1, 2, 8] {
+        let outcome = child("afterwards_all_is_quiet", body).procs(procs).limit(LIMIT).run().ok();
+        let number = |key| outcome.value(key).parse::<usize>().unwrap();
+        assert!(number("cpu") < 20_000, "{} µs of CPU in a second of idling", number("cpu"));
+        assert!(number("descriptors") < 50, "{} descriptors are kept for idle threads", number("descriptors"));
+    }
+}
+
+/// User and system time of this process.
+fn cpu_time() -> Duration {
+    // SAFETY: rusage is plain data, filled in by the call.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    of(usage.ru_utime) + of(usage.ru_stime)
+}
+
+/// Allows this process `more` threads than it has, by becoming a user of its own (root is allowed as many as it likes).
+/// `false` if that can't be: then there is nothing to test.
+fn allow_threads(more: usize) -> bool {
+    // SAFETY: plain system calls; glibc changes the ids of all threads.
+    unsafe {
+        if libc::geteuid() == 0 {
+            // Nobody else has this id, so nobody else's threads count.
+            let id = 1_000_000 + libc::getpid() as u32;
+            if libc::setgroups(0, std::ptr::null()) != 0 || libc::setgid(id) != 0 || libc::setuid(id) != 0 {
+                return false;
+            }
+        } else if libc::getuid() < 1_000_000 {
+            return false;
+        }
+    }
+    set_thread_limit(threads() + more);
+    true
+}
+
+fn set_thread_limit(n: usize) {
+    // SAFETY: the structure is initialised; only the soft limit is changed, so it can be raised again.
+    unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::getrlimit(libc::RLIMIT_NPROC, &mut limit);
+        limit.rlim_cur = n as u64;
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &limit), 0);
+    }
+}
+
+const REFUSED: &str = "the system refuses a thread";
+
+/// S32: where the system refuses threads, that is said once, and the work is done with those there are.
+#[test]
+fn refused_threads() {
+    let body = || {
+        gosched::run(|| {
+            if !allow_threads(5) {
+                return println!("said: skipped");
+            }
+            let began = Instant::now();
+            let callers: Vec<_> = (0..60)
+                .map(|i| {
+                    gosched::go(move || {
+                        for round in 0..5 {
+                            match (i + round) % 4 {
+                                0 => nanosleep(Duration::from_millis(3)),
+                                1 => runtime::blocking(|| nanosleep(Duration::from_millis(3))),
+                                2 => gosched::sleep(Duration::from_millis(3)),
+                                _ => compute_for(Duration::from_millis(3)),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            join_all(callers);
+            println!("said: {:?}", began.elapsed());
+        });
+    };
+    for procs in [1, 2, 8] {
+        let outcome = child("refused_threads", body).procs(procs).limit(LIMIT).run().ok();
+        if outcome.value("said") != "skipped" {
+            let said = outcome.stderr.matches(REFUSED).count();
+            // Now and then those that were allowed are enough.
+            assert!(said <= 1, "{outcome:#?}");
+        }
+    }
+}
+
+/// S32: the one thread there is sleeps until a timer is due, in a long time; work comes, and no second thread can be had:
+/// then that one does it.
+#[test]
+fn refused_while_the_only_thread_awaits_a_timer() {
+    let body = || {
+        gosched::run(|| ());
+        gosched::run(|| drop(gosched::go(|| gosched::sleep(Duration::from_secs(1000)))));
+        // Its M settles down as the one that awaits the timer.
+        std::thread::sleep(Duration::from_millis(100));
+        if allow_threads(0) {
+            for i in 0..20 {
+                assert_eq!(gosched::go(move || i).join().unwrap(), i);
+            }
+        }
+    };
+    for procs in [1, 2] {
+        let child = child("refused_while_the_only_thread_awaits_a_timer", body);
+        child.procs(procs).limit(Duration::from_secs(20)).run().ok();
+    }
+}
+
+/// S32, S46: a thread was refused when a P needed one, with nothing to do but a timer to await; threads can be had again when
+/// it is due: somebody awaits it.
+#[test]
+fn refused_while_a_timer_is_armed() {
+    let body = || {
+        gosched::run(|| {
+            let (mut reader, mut writer) = std::io::pipe().unwrap();
+            if !allow_threads(1) {
+                return;
+            }
+            let limit = threads() + 50;
+            // The one thread more; it is not the runtime's.
+            let raise = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(100));
+                set_thread_limit(limit);
+            });
+            let late = gosched::go(move || {
+                gosched::sleep(Duration::from_millis(300));
+                writer.write_all(b"text").unwrap();
+            });
+            gosched::yield_now();
+            // The P is free from here on, and no other thread of the runtime is.
+            let text = runtime::blocking(|| std::io::read_to_string(&mut reader).unwrap());
+            assert_eq!(text, "text");
+            late.join().unwrap();
+            raise.join().unwrap();
+        });
+    };
+    child("refused_while_a_timer_is_armed", body).procs(1).limit(Duration::from_secs(20)).run().ok();
+}
+
+/// S32, S31: while threads are refused, work from many foreign threads at once is done, and every request for a thread is
+/// heard or answered later.
+#[test]
+fn refused_under_pressure() {
+    let body = || {
+        gosched::run(|| ());
+        if !allow_threads(12) {
+            return;
+        }
+        let foreign: Vec<_> = (0..8)
+            .map(|_| {
+                std::thread::spawn(|| {
+                    for i in 0..300_u64 {
+                        let call = gosched::go(move || nanosleep(Duration::from_micros(i % 7 * 100)));
+                        gosched::go(move || gosched::yield_now()).join().unwrap();
+                        call.join().unwrap();
+                    }
+                })
+            })
+            .collect();
+        foreign.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    for procs in [2, 8] {
+        child("refused_under_pressure", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// D1 (soft limit): 3,000 goroutines queue for one std lock whose holder sleeps on our timer while it holds it: it goes on,
+/// says so once, and does not need a thread for each.
+#[test]
+fn beyond_the_soft_limit_it_goes_on() {
+    let body = || {
+        static LOCK: Mutex<usize> = Mutex::new(0);
+        static ORDER: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
+        *ORDER.lock().unwrap() = Some(HashSet::new());
+        gosched::run(|| {
+            let contenders: Vec<_> = (0..3000)
+                .map(|i| {
+                    gosched::go(move || {
+                        let mut held = LOCK.lock().unwrap();
+                        // The first thousand keep it long enough for all the others to queue.
+                        gosched::sleep(Duration::from_millis(if i % 3 == 0 { 1 } else { 0 }));
+                        *held += 1;
+                        let mut ids = ORDER.lock().unwrap();
+                        assert!(ids.as_mut().unwrap().insert(runtime::goroutine_id().unwrap()));
+                    })
+                })
+                .collect();
+            let most = Arc::new(AtomicUsize::new(0));
+            let counter = Arc::clone(&most);
+            let count = gosched::go(move || {
+                while !STOP.load(Ordering::Relaxed) {
+                    counter.fetch_max(threads(), Ordering::Relaxed);
+                    gosched::sleep(Duration::from_millis(20));
+                }
+            });
+            join_all(contenders);
+            STOP.store(true, Ordering::Relaxed);
+            count.join().unwrap();
+            println!("threads: {}", most.load(Ordering::Relaxed));
+            assert_eq!(*LOCK.lock().unwrap(), 3000);
+        });
+    };
+    for procs in [1, 2] {
+        let limit = Duration::from_secs(120);
+        let outcome = child("beyond_the_soft_limit_it_goes_on", body).procs(procs).limit(limit).run().ok();
+        let said = outcome.stderr.matches("threads are blocked in calls that were not announced").count();
+        let threads: usize = outcome.value("threads").parse().unwrap();
+        assert!(said <= 1, "{outcome:#?}");
+        assert!(threads < 2500, "{threads} threads");
+        println!("{procs} Ps: {threads} threads, said {said} times");
+    }
+}
+
+/// S20, S39: a goroutine that has lost its P goes on through calls that do not move it, on its own thread, and is an ordinary
+/// one again after the first that does.
+#[test]
+fn calls_without_a_p() {
+    let body = || {
+        gosched::run(|| {
+            let handles = (0..8)
+                .map(|i| {
+                    gosched::go(move || {
+                        for _ in 0..5 {
+                            let me = tid();
+                            compute_for(Duration::from_millis(25));
+                            let parked = gosched::go(|| {
+                                thread::park();
+                                7
+                            });
+                            parked.thread().unpark();
+                            assert!(runtime::num_goroutine() > 1);
+                            assert_eq!(tid(), me, "moved by a call that does not move");
+                            assert_eq!(parked.join().unwrap(), 7);
+                            if i % 2 == 0 {
+                                runtime::blocking(|| nanosleep(Duration::from_millis(2)));
+                            }
+                        }
+                    })
+                })
+                .collect();
+            join_all(handles);
+            assert_eq!(runtime::num_goroutine(), 1);
+        });
+    };
+    for procs in [1, 2, 8] {
+        child("calls_without_a_p", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
