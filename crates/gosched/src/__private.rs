@@ -1,11 +1,13 @@
 //! What the attribute macros expand to. Not part of the API.
 
+use core::panic::Location;
 use std::process::ExitCode;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::dump;
 use crate::fatal::write_stderr;
+use crate::thread;
 
 /// `#[gosched::main]`.
 pub fn main(f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
@@ -15,13 +17,17 @@ pub fn main(f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
 /// `#[gosched::test]`: as [`main`], but after `limit` all goroutines are dumped and the test fails.
 ///
 /// The watch is kept by the test's own thread, by means of std alone: it must work when the scheduler does not.
+#[track_caller]
 pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
     let ended = Arc::new((Mutex::new(false), Condvar::new()));
     let at_end = Signal(Arc::clone(&ended));
-    let handle = crate::go(move || {
-        let _at_end = at_end;
-        f()
-    });
+    let handle = thread::spawn_main(
+        move || {
+            let _at_end = at_end;
+            f()
+        },
+        Location::caller(),
+    );
     let (flag, bell) = &*ended;
     let flag = flag.lock().unwrap_or_else(PoisonError::into_inner);
     let (flag, _) =

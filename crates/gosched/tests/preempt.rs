@@ -356,14 +356,10 @@ fn many_loops_need_few_threads() {
     assert!(threads < 60, "{threads} threads for 100 loops");
 }
 
-/// S33, S34: after loops, blocked threads and hand-offs have ended, nothing goes on: no CPU, and no descriptors kept for
-/// threads that have nothing to do.
+/// S33, S34: after loops, blocked threads and hand-offs have ended, nothing goes on: no CPU.
 #[test]
 fn afterwards_all_is_quiet() {
     let body = || {
-        let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-        gosched::run(|| ());
-        let before = open();
         gosched::run(|| {
             let loops: Vec<_> = (0..4).map(|_| gosched::go(|| compute_until(&STOP))).collect();
             let callers: Vec<_> =
@@ -377,13 +373,36 @@ fn afterwards_all_is_quiet() {
         let cpu = cpu_time();
         std::thread::sleep(Duration::from_secs(1));
         println!("cpu: {}", (cpu_time() - cpu).as_micros());
-        println!("descriptors: {}", open() - before);
     };
     for procs in [1, 2, 8] {
         let outcome = child("afterwards_all_is_quiet", body).procs(procs).limit(LIMIT).run().ok();
-        let number = |key| outcome.value(key).parse::<usize>().unwrap();
-        assert!(number("cpu") < 20_000, "{} µs of CPU in a second of idling", number("cpu"));
-        assert!(number("descriptors") < 50, "{} descriptors are kept for idle threads", number("descriptors"));
+        let micros: u64 = outcome.value("cpu").parse().unwrap();
+        assert!(micros < 20_000, "{procs} Ps: {micros} µs of CPU in a second of idling");
+    }
+}
+
+/// D2: what the monitor keeps open to look at threads is for those that hold a P: a program with hundreds of blocked threads
+/// has its descriptors to itself.
+#[test]
+fn descriptors_are_left_to_the_program() {
+    let body = || {
+        // SAFETY: the structure is initialised.
+        unsafe {
+            let limit = libc::rlimit { rlim_cur: 200, rlim_max: 200 };
+            assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &limit), 0);
+        }
+        gosched::run(|| {
+            let callers: Vec<_> =
+                (0..400).map(|_| gosched::go(|| nanosleep(Duration::from_millis(500)))).collect();
+            // By then many of them block, and hold their threads.
+            gosched::sleep(Duration::from_millis(200));
+            let files: Result<Vec<_>, _> = (0..100).map(|_| std::fs::File::open("/dev/null")).collect();
+            assert!(files.is_ok(), "{:?}", files.err());
+            join_all(callers);
+        });
+    };
+    for procs in [2, 8] {
+        child("descriptors_are_left_to_the_program", body).procs(procs).limit(LIMIT).run().ok();
     }
 }
 
@@ -495,23 +514,27 @@ fn refused_while_a_timer_is_armed() {
     let body = || {
         gosched::run(|| {
             let (mut reader, mut writer) = std::io::pipe().unwrap();
-            if !allow_threads(1) {
+            let (begin, begun) = mpsc::channel();
+            let raise = std::thread::spawn(move || {
+                if begun.recv().is_ok() {
+                    std::thread::sleep(Duration::from_millis(100));
+                    set_thread_limit(threads() + 50);
+                }
+            });
+            if !allow_threads(0) {
                 return;
             }
-            let limit = threads() + 50;
-            // The one thread more; it is not the runtime's.
-            let raise = std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(100));
-                set_thread_limit(limit);
-            });
             let late = gosched::go(move || {
                 gosched::sleep(Duration::from_millis(300));
                 writer.write_all(b"text").unwrap();
             });
             gosched::yield_now();
+            begin.send(()).unwrap();
             // The P is free from here on, and no other thread of the runtime is.
+            let began = Instant::now();
             let text = runtime::blocking(|| std::io::read_to_string(&mut reader).unwrap());
             assert_eq!(text, "text");
+            assert!(began.elapsed() < Duration::from_secs(10), "nobody awaited the timer");
             late.join().unwrap();
             raise.join().unwrap();
         });
@@ -588,7 +611,7 @@ fn beyond_the_soft_limit_it_goes_on() {
         let said = outcome.stderr.matches("threads are blocked in calls that were not announced").count();
         let threads: usize = outcome.value("threads").parse().unwrap();
         assert!(said <= 1, "{outcome:#?}");
-        assert!(threads < 2500, "{threads} threads");
+        assert!(threads < 2000, "{threads} threads");
         println!("{procs} Ps: {threads} threads, said {said} times");
     }
 }

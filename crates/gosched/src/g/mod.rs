@@ -31,6 +31,9 @@ use crate::waiter::{BoxedWaiter, WaitReason};
 use locals::Locals;
 use task::{Payload, TaskVtable};
 
+/// A goroutine's name: one word, since every handle has it.
+pub(crate) type Name = Arc<Box<str>>;
+
 /// The id of the main goroutine.
 pub(crate) const MAIN_ID: u64 = 1;
 
@@ -56,7 +59,7 @@ pub(crate) struct G {
     // Third and fourth: what is rarely looked at, and the closure or the result.
     creator: AtomicU64,
     created_at: Cell<Option<&'static Location<'static>>>,
-    name: UnsafeCell<Option<Arc<str>>>,
+    name: UnsafeCell<Option<Name>>,
     group: Cell<Option<NonNull<Group>>>,
     pub(crate) payload: UnsafeCell<Payload>,
 }
@@ -81,7 +84,7 @@ pub(crate) struct Birth {
     pub(crate) id: u64,
     pub(crate) creator: u64,
     pub(crate) place: &'static Location<'static>,
-    pub(crate) name: Option<Arc<str>>,
+    pub(crate) name: Option<Name>,
     pub(crate) class: StackClass,
     pub(crate) group: Option<NonNull<Group>>,
 }
@@ -223,7 +226,7 @@ impl G {
     /// # Safety
     /// The caller is the goroutine itself, and nobody asks it for its name again.
     #[inline]
-    pub(crate) unsafe fn retire_name(&self) -> Option<Arc<str>> {
+    pub(crate) unsafe fn retire_name(&self) -> Option<Name> {
         // SAFETY: only the goroutine itself ever takes it away.
         unsafe { (*self.name.get()).as_ref()? };
         let _still = self.status.scan();
@@ -235,7 +238,7 @@ impl G {
     ///
     /// # Safety
     /// The G is alive and stays so: the caller runs on it, holds its scan bit or its join handle.
-    pub(crate) unsafe fn name(&self) -> Option<&Arc<str>> {
+    pub(crate) unsafe fn name(&self) -> Option<&Name> {
         // SAFETY: written before the G's first transition, and taken away by itself at its end: by contract not now.
         unsafe { (*self.name.get()).as_ref() }
     }
@@ -269,7 +272,7 @@ impl G {
 /// What a dump says of a goroutine.
 pub(crate) struct View {
     pub(crate) id: u64,
-    pub(crate) name: Option<Arc<str>>,
+    pub(crate) name: Option<Name>,
     pub(crate) state: &'static str,
     pub(crate) creator: u64,
     pub(crate) place: Option<&'static Location<'static>>,

@@ -3,17 +3,16 @@
 
 use core::panic::Location;
 use core::ptr::NonNull;
-use std::sync::Arc;
 
 use gosched_queue::Status;
 use gosched_switch::{Gobuf, StackClass};
 
 use super::{Group, Rt, SCHED, exit, park, schedule, start};
-use crate::g::{Birth, G, task};
+use crate::g::{Birth, G, Name, task};
 
 /// How a goroutine is to be born.
 pub(crate) struct Spawn {
-    pub(crate) name: Option<Arc<str>>,
+    pub(crate) name: Option<Name>,
     /// `None`: the configured default.
     pub(crate) class: Option<StackClass>,
     pub(crate) role: Role,

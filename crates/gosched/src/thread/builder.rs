@@ -12,7 +12,7 @@ use gosched_switch::StackClass;
 use super::join::{JoinHandle, Joinable};
 use super::scope::{Scope, ScopedJoinHandle};
 use crate::fatal::say;
-use crate::g::G;
+use crate::g::{G, Name};
 use crate::runtime::Goexit;
 use crate::runtime::config::{self, StackSizeError};
 use crate::sched::{self, Role, Spawn};
@@ -47,9 +47,26 @@ where
 }
 
 /// The handle's half of a goroutine that was just spawned.
-pub(super) fn joinable<T>(g: NonNull<G>, name: Option<Arc<str>>) -> Joinable<T> {
+pub(super) fn joinable<T>(g: NonNull<G>, name: Option<Name>) -> Joinable<T> {
     // SAFETY: this is the one handle of the goroutine, whose closure returns a T.
     unsafe { Joinable::new(g, name) }
+}
+
+/// A goroutine as `run` makes it, for a caller who does not wait.
+pub(crate) fn spawn_main<F, T>(f: F, place: &'static Location<'static>) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    // SAFETY: closure and result borrow nothing.
+    let g = unsafe { sched::spawn(main_goroutine(place), f) };
+    JoinHandle::new(joinable(g, None))
+}
+
+/// How the goroutine of `run` is born: with the main goroutine's stack, and its id if it is the first.
+fn main_goroutine(place: &'static Location<'static>) -> Spawn {
+    let class = Some(config::settings().main_stack);
+    Spawn { name: None, class, role: Role::Main, group: None, place }
 }
 
 /// `run`, for a caller elsewhere: a goroutine that may borrow from the caller, who waits for it.
@@ -59,8 +76,7 @@ where
     T: Send,
 {
     sched::prepare_to_wait();
-    let class = Some(config::settings().main_stack);
-    let how = Spawn { name: None, class, role: Role::Main, group: None, place };
+    let how = main_goroutine(place);
     // SAFETY: the result is waited for and taken below, in this frame, whatever happens; so closure and result end
     // before anything they borrow. Joining does not unwind between the two.
     let g = unsafe { sched::spawn(how, f) };
@@ -197,7 +213,7 @@ impl Builder {
             .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, StackSizeError(why)))?;
         let name = self.name.map(|name| {
             assert!(!name.contains('\0'), "goroutine name may not contain interior null bytes");
-            Arc::from(name)
+            Arc::new(name.into_boxed_str())
         });
         Ok(Spawn { name, class, role: Role::Ordinary, group: None, place })
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use gosched_queue::{Token, Unpark, Wake};
 
-use crate::g::G;
+use crate::g::{G, Name};
 use crate::m;
 use crate::sched::{self, Commit};
 use crate::timers::{self, Action, Timer};
@@ -32,7 +32,7 @@ pub struct Thread(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    Goroutine { g: NonNull<G>, id: u64, name: Option<Arc<str>> },
+    Goroutine { g: NonNull<G>, id: u64, name: Option<Name> },
     Foreign(Arc<ThreadParker>),
 }
 
@@ -45,8 +45,16 @@ impl UnwindSafe for Thread {}
 impl RefUnwindSafe for Thread {}
 
 impl Thread {
-    pub(super) fn goroutine(g: NonNull<G>, id: u64, name: Option<Arc<str>>) -> Thread {
+    pub(super) fn goroutine(g: NonNull<G>, id: u64, name: Option<Name>) -> Thread {
         Thread(Repr::Goroutine { g, id, name })
+    }
+
+    /// The header of a goroutine's `Thread`.
+    pub(super) fn header(&self) -> Option<NonNull<G>> {
+        match &self.0 {
+            Repr::Goroutine { g, .. } => Some(*g),
+            Repr::Foreign(_) => None,
+        }
     }
 
     /// Its id, unique among all goroutines and threads of the process's life.
@@ -69,7 +77,7 @@ impl Thread {
     /// ```
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
-            Repr::Goroutine { name, .. } => name.as_deref(),
+            Repr::Goroutine { name, .. } => name.as_ref().map(|name| &***name),
             Repr::Foreign(parker) => parker.name.as_deref(),
         }
     }

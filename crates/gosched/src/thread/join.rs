@@ -11,21 +11,20 @@ use core::mem::ManuallyDrop;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
-use std::sync::Arc;
 
 use gosched_queue::{Detach, Header, JoinWaiter, Registered};
 
 use super::Result;
 use super::current::Thread;
-use crate::g::G;
+use crate::fatal::fatal;
 use crate::g::task::{self, Ending};
+use crate::g::{G, Name};
 use crate::sched::{self, Commit, Rt};
 use crate::waiter::{BoxedWaiter, WaitReason, Waiter};
 
 /// The right to a goroutine's result, without the bounds and lifetimes that the public handles add.
 pub(super) struct Joinable<T> {
     thread: Thread,
-    g: NonNull<G>,
     result: PhantomData<T>,
 }
 
@@ -37,10 +36,10 @@ unsafe impl<T> Sync for Joinable<T> {}
 impl<T> Joinable<T> {
     /// # Safety
     /// `g` was just spawned with a closure that returns a `T`, and this is made for it once.
-    pub(super) unsafe fn new(g: NonNull<G>, name: Option<Arc<str>>) -> Joinable<T> {
+    pub(super) unsafe fn new(g: NonNull<G>, name: Option<Name>) -> Joinable<T> {
         // SAFETY: while the handle lives the header is not reused.
         let id = unsafe { g.as_ref() }.id();
-        Joinable { thread: Thread::goroutine(g, id, name), g, result: PhantomData }
+        Joinable { thread: Thread::goroutine(g, id, name), result: PhantomData }
     }
 
     pub(super) fn thread(&self) -> &Thread {
@@ -48,8 +47,9 @@ impl<T> Joinable<T> {
     }
 
     fn header(&self) -> &'static G {
+        let g = self.thread.header().unwrap_or_else(|| fatal!("a join handle without a goroutine"));
         // SAFETY: headers are never unmapped; while the handle lives it is this goroutine's.
-        unsafe { self.g.as_ref() }
+        unsafe { g.as_ref() }
     }
 
     pub(super) fn is_finished(&self) -> bool {

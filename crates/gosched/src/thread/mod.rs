@@ -19,7 +19,7 @@ pub use local::{AccessError, LocalKey};
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use sleep::sleep;
 
-pub(crate) use builder::{go_tracked, run_tracked};
+pub(crate) use builder::{go_tracked, run_tracked, spawn_main};
 
 /// What [`JoinHandle::join`] returns: the closure's value, or what it panicked with.
 ///

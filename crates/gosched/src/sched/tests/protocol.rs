@@ -102,7 +102,8 @@ fn listing_goes_on_beside_churn() {
             .collect();
         for _ in 0..200 {
             let views: Vec<_> = SCHED.all_g().filter_map(G::inspect).collect();
-            let listed: Vec<_> = views.iter().filter(|v| v.name.as_deref() == Some("listed")).collect();
+            let listed: Vec<_> =
+                views.iter().filter(|v| v.name.as_ref().is_some_and(|name| &***name == "listed")).collect();
             assert_eq!(listed.len(), 1);
             assert!(
                 matches!(listed[0].state, "park" | "runnable" | "running" | "parking"),
