@@ -268,7 +268,7 @@ fn many_calls_at_once() {
             let turns = join_all(workers);
             println!("{first:?} {second:?} {before} {after} {turns:?}");
             assert!(first.max(second) < Duration::from_secs(4), "{first:?}, {second:?}");
-            assert!(after <= before + before / 4 + 10, "{before} threads became {after}");
+            assert!(after <= 200 + 40, "{before} threads became {after}");
             assert!(turns.iter().all(|turns| *turns > 100), "{turns:?}");
         });
     };

@@ -14,11 +14,12 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-use gosched_queue::{Intr, Linked, Note, Owner, Spinning};
+use gosched_queue::{Intr, Linked, List, Note, Owner, Spinning};
 use gosched_switch::{Gobuf, Stack};
 
 use crate::g::G;
 use crate::p::P;
+use crate::sched::SCHED;
 use crate::sysmon::Probe;
 
 /// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
@@ -35,6 +36,9 @@ pub(crate) enum Post {
     /// The stack of one that ended goes to the cache.
     FreeStack,
 }
+
+/// Headers an M without a P takes at a time.
+const SPARE_GS: usize = 32;
 
 /// Why an M has lost its P.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,8 @@ pub(crate) struct M {
     pub(crate) stackless_since: Cell<Option<Instant>>,
     /// Own: a request to yield that a call met which does not move (S39).
     asked_to_yield: Cell<bool>,
+    /// Own: dead headers for goroutines created while this M is without a P.
+    spare_gs: UnsafeCell<List<G>>,
     /// Own: state of the random generator.
     random: Cell<u64>,
     spinning: AtomicBool,
@@ -115,6 +121,7 @@ impl M {
             locked_g: Cell::new(None),
             stackless_since: Cell::new(None),
             asked_to_yield: Cell::new(false),
+            spare_gs: UnsafeCell::new(List::new()),
             random: Cell::new(crate::runtime::debug::seed() ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             spinning: AtomicBool::new(false),
             next_p: AtomicPtr::new(core::ptr::null_mut()),
@@ -242,6 +249,17 @@ impl M {
         self.spinning.store(false, Ordering::Relaxed);
         // SAFETY: the flag was set from a token that was given up for it, and is off now.
         Some(unsafe { Spinning::assume() })
+    }
+
+    /// A dead header for a new goroutine, by an M that has no P to take it from. On its own thread, inside the runtime.
+    pub(crate) fn new_g_without_p(&self) -> &'static G {
+        // SAFETY: the M's own cell, on its thread; nothing below comes back here.
+        let spare = unsafe { &mut *self.spare_gs.get() };
+        if spare.is_empty() {
+            SCHED.refill_free(spare, SPARE_GS);
+        }
+        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never unmapped.
+        unsafe { spare.pop_front().unwrap_unchecked().as_ref() }
     }
 
     /// A random number (xorshift64*), good enough to spread thieves.

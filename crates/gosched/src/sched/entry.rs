@@ -35,11 +35,16 @@ impl Rt {
         }
     }
 
-    /// A request to yield stays for the next moving call; a lost P stays lost until then.
+    /// A request to yield stays for the next moving call. For a lost P an idle one is taken, if there is one: that moves
+    /// nobody. Else the call does without, as a foreign thread's would.
     #[cold]
     fn enter_slow(m: &'static M) -> Rt {
         let p = match m.owner.intr() {
-            Intr::Taken | Intr::Blocking => None,
+            Intr::Taken => SCHED.take_idle_p().inspect(|p| {
+                SCHED.count_found_again(m);
+                m.acquire_p(p);
+            }),
+            Intr::Blocking => None,
             Intr::None | Intr::Preempt => m.p(),
             Intr::Retaking => match m.owner.settle() {
                 Settled::Kept => m.p(),

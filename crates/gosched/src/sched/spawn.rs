@@ -53,7 +53,10 @@ where
         }
         None => {
             SCHED.count_created_without_p();
-            SCHED.new_g()
+            match &rt {
+                Some(rt) => rt.m.new_g_without_p(),
+                None => SCHED.new_g(),
+            }
         }
     };
     let id = match (how.role, p) {
