@@ -548,14 +548,14 @@ fn refused_while_a_timer_is_armed() {
 fn refused_under_pressure() {
     let body = || {
         gosched::run(|| ());
-        if !allow_threads(12) {
+        if !allow_threads(9) {
             return;
         }
         let foreign: Vec<_> = (0..8)
             .map(|_| {
                 std::thread::spawn(|| {
-                    for i in 0..300_u64 {
-                        let call = gosched::go(move || nanosleep(Duration::from_micros(i % 7 * 100)));
+                    for i in 0..150_u64 {
+                        let call = gosched::go(move || nanosleep(Duration::from_micros(i % 7 * 1000)));
                         gosched::go(move || gosched::yield_now()).join().unwrap();
                         call.join().unwrap();
                     }

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use gosched_queue::barrier;
+use gosched_queue::{Intr, barrier};
 
 use super::super::{Rt, SCHED, yield_now};
 use crate::m::M;
@@ -20,11 +20,12 @@ fn take_p(m: &'static M) -> bool {
     true
 }
 
-/// Takes the P from the M of the calling goroutine, which is in user code, from another thread.
+/// Takes the P from the M of the calling goroutine, which is in user code, from another thread; or lets the monitor do it,
+/// which may see the goroutine wait for that thread.
 fn lose_p() {
     let m = crate::m::current::current().unwrap();
     std::thread::scope(|s| {
-        s.spawn(|| while !take_p(m) {});
+        s.spawn(|| while m.owner.intr() != Intr::Taken && !take_p(m) {});
     });
 }
 
@@ -45,19 +46,16 @@ fn others_run_with_the_p_that_was_taken() {
     });
 }
 
-/// D1: every kind of call copes with a lost P: those that do not move leave it lost and act as a foreign thread would,
-/// those that move get one back.
+/// D1: every kind of call copes with a lost P, and gets an idle one back if there is one.
 #[test]
 fn every_call_copes_with_a_lost_p() {
     for procs in [1, 2] {
         succeeds_in_child("sched::tests::taken::every_call_copes_with_a_lost_p", procs, || {
             for _ in 0..200 {
                 lose_p();
-                assert!(Rt::enter().unwrap().p().is_none());
-                let child = crate::go(|| 7); // does not move
-                assert!(Rt::enter().unwrap().p().is_none(), "go never moves, so the P stays lost");
+                let child = crate::go(|| 7);
                 assert!(crate::runtime::num_goroutine() >= 1);
-                assert_eq!(child.join().unwrap(), 7); // moves
+                assert_eq!(child.join().unwrap(), 7);
                 assert!(Rt::enter().unwrap().p().is_some());
                 lose_p();
                 yield_now();
@@ -71,6 +69,35 @@ fn every_call_copes_with_a_lost_p() {
             }
         });
     }
+}
+
+/// D1: without an idle P, a call that does not move leaves the P lost and acts as a foreign thread would; one that moves
+/// waits for its turn.
+#[test]
+fn without_an_idle_p_only_moving_calls_wait_for_one() {
+    succeeds_in_child("sched::tests::taken::without_an_idle_p_only_moving_calls_wait_for_one", 1, || {
+        static STATE: AtomicUsize = AtomicUsize::new(0);
+        for _ in 0..50 {
+            STATE.store(0, Ordering::Relaxed);
+            let holder = crate::go(|| {
+                STATE.store(1, Ordering::Relaxed);
+                while STATE.load(Ordering::Relaxed) < 2 {
+                    core::hint::spin_loop();
+                }
+            });
+            lose_p();
+            while STATE.load(Ordering::Relaxed) == 0 {
+                core::hint::spin_loop();
+            }
+            // The holder has the one P now, and no work waits, so the monitor leaves it to it.
+            assert!(Rt::enter().unwrap().p().is_none());
+            STATE.store(2, Ordering::Relaxed);
+            let child = crate::go(|| 7);
+            assert_eq!(child.join().unwrap(), 7);
+            assert!(Rt::enter().unwrap().p().is_some());
+            holder.join().unwrap();
+        }
+    });
 }
 
 /// D5, D1: a goroutine that loses its P while it unwinds stays on its thread.
