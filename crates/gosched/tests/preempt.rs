@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{child, tid};
@@ -548,20 +548,23 @@ fn refused_while_a_timer_is_armed() {
 fn refused_under_pressure() {
     let body = || {
         gosched::run(|| ());
-        if !allow_threads(9) {
-            return;
-        }
+        let gate = Arc::new(Barrier::new(9));
         let foreign: Vec<_> = (0..8)
             .map(|_| {
-                std::thread::spawn(|| {
+                let gate = Arc::clone(&gate);
+                std::thread::spawn(move || {
+                    gate.wait();
                     for i in 0..150_u64 {
                         let call = gosched::go(move || nanosleep(Duration::from_micros(i % 7 * 1000)));
-                        gosched::go(move || gosched::yield_now()).join().unwrap();
+                        gosched::go(gosched::yield_now).join().unwrap();
                         call.join().unwrap();
                     }
                 })
             })
             .collect();
+        // Without the limit there is less to see, but it works too.
+        let _ = allow_threads(1);
+        gate.wait();
         foreign.into_iter().for_each(|thread| thread.join().unwrap());
     };
     for procs in [2, 8] {

@@ -9,9 +9,11 @@ use std::process::{Command, Output};
 
 use crate::page::Page;
 
+mod blocked;
 mod deep;
 mod foreign;
 mod goroutines;
+mod hogs;
 mod idle;
 mod locals;
 mod million;
@@ -24,7 +26,7 @@ mod sleep;
 mod stealing;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 14] = [
+pub static CHAPTERS: [&Chapter; 16] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -33,6 +35,8 @@ pub static CHAPTERS: [&Chapter; 14] = [
     &yielding::CHAPTER,
     &park::CHAPTER,
     &sleep::CHAPTER,
+    &hogs::CHAPTER,
+    &blocked::CHAPTER,
     &scope::CHAPTER,
     &panics::CHAPTER,
     &locals::CHAPTER,
