@@ -3,7 +3,7 @@
 //! It was cleaned of what it inherited from whoever started the runtime, and its children inherit from it alone.
 //! It also is where Ms are allocated, and where a refused thread is tried for again: the scheduler waits for neither.
 //!
-//! Invariant: the note is set only by whoever makes the list non-empty, and cleared before the list is emptied.
+//! Invariant: under the list's lock, the note is set exactly if the list is not empty.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -40,7 +40,6 @@ pub(crate) fn start_m(p: &'static P, spinning: Option<Spinning>) {
     let first = wanted.is_empty();
     // SAFETY: Ps are never freed; this one was just taken off the idle list, or from an M.
     unsafe { wanted.push_back(NonNull::from(p)) };
-    drop(wanted);
     if first {
         NOTE.wake();
     }
@@ -56,16 +55,19 @@ extern "C" fn template_main(defaults: *mut c_void) -> *mut c_void {
             None => NOTE.sleep(),
             Some(pause) => drop(NOTE.sleep_timeout(pause)),
         }
-        if NOTE.is_set() {
-            NOTE.clear();
-        }
-        let mut batch = core::mem::take(&mut *WANTED.lock());
-        if refused.take().is_some()
-            && batch.is_empty()
-            && let Some(p) = SCHED.claim_for_new_m()
-        {
-            // SAFETY: just taken off the idle list.
-            unsafe { batch.push_back(NonNull::from(p)) };
+        let mut batch = {
+            let mut wanted = WANTED.lock();
+            if NOTE.is_set() {
+                NOTE.clear();
+            }
+            core::mem::take(&mut *wanted)
+        };
+        if refused.take().is_some() && batch.is_empty() {
+            match SCHED.claim_for_new_m() {
+                // SAFETY: just taken off the idle list.
+                Some(p) => unsafe { batch.push_back(NonNull::from(p)) },
+                None => refused = SCHED.unwatched_timer().map(|due| due.max(RETRY)),
+            }
         }
         while let Some(p) = batch.pop_front() {
             // SAFETY: Ps are never freed.

@@ -122,7 +122,8 @@ impl Sched {
             if let Some(token) = spinning {
                 let _ = self.idle.stop_spinning(token);
             }
-            return;
+            // The one that sleeps for a timer is on no list, but can run this too.
+            return self.wake_keeper();
         };
         drop(shared);
         // SAFETY: Ms are never freed.

@@ -66,6 +66,24 @@ impl Sched {
         }
     }
 
+    /// How long until a timer is due that nobody sleeps for.
+    pub(crate) fn unwatched_timer(&self) -> Option<Duration> {
+        let first = self.first_timer();
+        // ORDERING: SeqCst, as in `watch_for`.
+        let watched = self.keeper.until.load(Ordering::SeqCst) != NOBODY || !self.all_idle();
+        (first != NEVER && !watched).then(|| Duration::from_nanos(first.saturating_sub(now())))
+    }
+
+    /// Wakes the keeper, whatever it sleeps for: it will look for work.
+    pub(super) fn wake_keeper(&self) {
+        // ORDERING: SeqCst: after the P was put on the idle list; a keeper that is not asleep yet looks at its timers, and
+        // at the queues after it.
+        match self.keeper.until.load(Ordering::SeqCst) {
+            NOBODY | INTERRUPTED => {}
+            until => self.interrupt_keeper(until),
+        }
+    }
+
     #[cold]
     fn interrupt_keeper(&self, until: u64) {
         // ORDERING: as in `watch_for`. Of several, one wins and wakes; a keeper that is gone by itself looks anyway.

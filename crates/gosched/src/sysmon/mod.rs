@@ -12,7 +12,7 @@ mod pace;
 mod probe;
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::io;
 
 use gosched_queue::{Note, Retaking, TakerToken, barrier};
@@ -29,14 +29,18 @@ pub(crate) use probe::Probe;
 
 /// How long a goroutine may compute while others wait (S37).
 const TIME_SLICE: u64 = 10_000_000;
+/// How long it may go on computing after it was asked to yield.
+const ANSWER_WITHIN: u64 = 1_000_000;
 /// How long a P may be out of touch before its thread is asked whether it is blocked (D2).
 const OUT_OF_TOUCH: u64 = 100_000;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
 const BLOCKING_UNWANTED: u64 = 10_000_000;
 /// Ms lost to unannounced blocking calls before hand-offs slow down (D1).
 const SOFT_LIMIT: u32 = 512;
-/// Beyond it, one such hand-off in this time.
+/// Beyond it, one such hand-off in this time; in twice that time beyond twice the limit, and so on,
 const SLOW_HAND_OFF: u64 = 1_000_000;
+/// up to this power of two.
+const SLOWEST: u32 = 8;
 const STACK_BYTES: usize = 128 * 1024;
 
 /// What the monitor last saw of a P.
@@ -47,8 +51,8 @@ pub(crate) struct Seen {
     since: AtomicU64,
     /// The thread's CPU time when the tick was first seen again; 0 until then.
     cpu: AtomicU64,
-    /// Whether its goroutine was asked to yield in this tick.
-    asked: AtomicBool,
+    /// How long it had computed when it was asked to yield; 0 if it was not.
+    asked_at: AtomicU64,
     blocking_tick: AtomicU32,
     blocking_since: AtomicU64,
 }
@@ -60,7 +64,7 @@ impl Seen {
             sched_tick: AtomicU32::new(0),
             since: AtomicU64::new(0),
             cpu: AtomicU64::new(0),
-            asked: AtomicBool::new(false),
+            asked_at: AtomicU64::new(0),
             blocking_tick: AtomicU32::new(0),
             blocking_since: AtomicU64::new(0),
         }
@@ -76,7 +80,7 @@ impl Seen {
         self.sched_tick.store(tick, Ordering::Relaxed);
         self.since.store(now, Ordering::Relaxed);
         self.cpu.store(0, Ordering::Relaxed);
-        self.asked.store(false, Ordering::Relaxed);
+        self.asked_at.store(0, Ordering::Relaxed);
         0
     }
 
@@ -162,6 +166,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
         std::thread::sleep(pace.pause());
         let tick = monitor.tick(now());
         pace.note(tick);
+        pace.charge(probe::own_cpu_time(), now());
     }
 }
 
@@ -259,7 +264,9 @@ impl Monitor {
                  (created in {place}); further hand-offs slow down. Wrap such calls in runtime::blocking, or bound them.\n"
             ));
         }
-        if now.saturating_sub(self.last_slow) < SLOW_HAND_OFF {
+        // The more there are, the slower: what holds them up needs time more than company.
+        let excess = (SCHED.lost_to_blocking() - SOFT_LIMIT) / SOFT_LIMIT;
+        if now.saturating_sub(self.last_slow) < SLOW_HAND_OFF << excess.min(SLOWEST) {
             return false;
         }
         self.last_slow = now;
@@ -290,10 +297,19 @@ fn judge(p: &P, m: &M, now: u64) -> Verdict {
         return Verdict::Take(Taken::Blocked);
     }
     let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
-    if p.seen.computed(probe::cpu_time(m.tid()), unchanged) < slice {
+    let computed = p.seen.computed(probe::cpu_time(m.tid()), unchanged);
+    if computed < slice {
         return Verdict::Leave;
     }
-    if p.seen.asked.swap(true, Ordering::Relaxed) { Verdict::Take(Taken::Computing) } else { Verdict::Ask }
+    match p.seen.asked_at.load(Ordering::Relaxed) {
+        0 => {
+            p.seen.asked_at.store(computed, Ordering::Relaxed);
+            Verdict::Ask
+        }
+        // It gets the time to answer, on a machine that may be busy with others.
+        asked_at if computed < asked_at + ANSWER_WITHIN => Verdict::Leave,
+        _ => Verdict::Take(Taken::Computing),
+    }
 }
 
 fn begin(m: &'static M, kind: Taken, taker: &mut TakerToken) -> Option<Begun> {
@@ -308,6 +324,7 @@ fn finish(begun: Begun, taker: &mut TakerToken) -> Option<Taken> {
     match m.owner.finish_retake_with(taker, retaking, || m.p()) {
         Some(Some(p)) => {
             p.stop();
+            m.probe.close();
             SCHED.hand_off_p(p);
             Some(kind)
         }

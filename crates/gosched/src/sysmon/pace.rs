@@ -13,23 +13,42 @@ const BURST_TICKS: u32 = 30;
 /// Idle ticks before the monitor sleeps for good: waking it costs more than a few ticks.
 const IDLE_TICKS: u32 = 10;
 
+/// What the monitor may use of a CPU in the long run (S34): one part in this many.
+const SHARE: u64 = 33;
+/// What it may use at once beyond that, in nanoseconds.
+const CREDIT: u64 = 10_000_000;
+
 pub(super) struct Pace {
     pause: Duration,
     burst: u32,
     idle: u32,
+    /// CPU time that is left for bursts, and what the clocks showed when it was last reckoned.
+    credit: u64,
+    cpu: u64,
+    now: u64,
 }
 
 impl Pace {
     pub(super) fn new() -> Pace {
-        Pace { pause: BASE, burst: 0, idle: 0 }
+        Pace { pause: BASE, burst: 0, idle: 0, credit: CREDIT, cpu: 0, now: 0 }
     }
 
     pub(super) fn pause(&self) -> Duration {
-        if self.burst > 0 { BURST } else { self.pause }
+        if self.burst > 0 && self.credit > 0 { BURST } else { self.pause }
     }
 
     pub(super) fn is_idle_for_long(&self) -> bool {
         self.idle >= IDLE_TICKS
+    }
+
+    /// Reckons up what the monitor has used: bursts end while it is over its share.
+    pub(super) fn charge(&mut self, cpu: u64, now: u64) {
+        if self.now > 0 {
+            let earned = now.saturating_sub(self.now) / SHARE;
+            let used = cpu.saturating_sub(self.cpu);
+            self.credit = (self.credit + earned).saturating_sub(used).min(CREDIT);
+        }
+        (self.cpu, self.now) = (cpu, now);
     }
 
     pub(super) fn note(&mut self, tick: Tick) {
@@ -49,6 +68,20 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// S34: bursts end when they have cost too much, and are possible again after a while.
+    #[test]
+    fn bursts_are_paid_for() {
+        let mut pace = Pace::new();
+        pace.charge(1, 1);
+        pace.note(Tick::HandedOff);
+        pace.charge(CREDIT, CREDIT);
+        assert_eq!(pace.pause(), BURST, "{} ns of credit", pace.credit);
+        pace.charge(1 + 2 * CREDIT, 1 + 2 * CREDIT);
+        assert_eq!(pace.pause(), BASE);
+        pace.charge(1 + 2 * CREDIT, 1 + 10 * CREDIT);
+        assert_eq!(pace.pause(), BURST);
+    }
 
     /// S34: slower and slower, then asleep; at once quick again; a burst after a hand-off.
     #[test]

@@ -1,7 +1,7 @@
 //! Is a thread blocked or computing (D2)? The kernel says: `/proc/self/task/TID/syscall` begins with `r` for a thread that
 //! runs or could, with a number for one that sleeps in a system call or a page fault.
 //!
-//! The file is opened once per M, by the monitor, and kept. Where it can't be had, the thread's CPU clock decides: it stands
+//! The file is opened when an M is first asked about, and kept while it has a P. Where it can't be had, the thread's CPU clock decides: it stands
 //! still while the thread is blocked (and while the kernel runs others, which is why it is second choice).
 
 use core::ffi::CStr;
@@ -37,8 +37,21 @@ impl Probe {
                 let mut first = 0_u8;
                 // SAFETY: reads one byte into `first` from a descriptor that is ours.
                 let n = unsafe { libc::pread(fd, (&raw mut first).cast(), 1, 0) };
+                if n != 1 {
+                    self.close();
+                    self.fd.store(UNAVAILABLE, Ordering::Relaxed);
+                }
                 n == 1 && first != b'r'
             }
+        }
+    }
+
+    /// The M has lost its P: there is nothing to ask until it has one again, and descriptors are the program's.
+    pub(super) fn close(&self) {
+        let fd = self.fd.swap(UNOPENED, Ordering::Relaxed);
+        if fd >= 0 {
+            // SAFETY: opened by `open`, and no longer in its place.
+            unsafe { libc::close(fd) };
         }
     }
 
@@ -68,6 +81,14 @@ pub(super) fn cpu_time(tid: i32) -> u64 {
     if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
         return 0;
     }
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// CPU time used by the calling thread, in nanoseconds.
+pub(super) fn own_cpu_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

@@ -14,7 +14,7 @@ use gosched_queue::{Token, Unpark, Wake};
 
 use crate::g::{G, Name};
 use crate::m;
-use crate::sched::{self, Commit};
+use crate::sched::{self, Commit, Rt};
 use crate::timers::{self, Action, Timer};
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
 
@@ -191,6 +191,8 @@ pub fn park_timeout(limit: Duration) {
             Commit::Wait
         }
     });
+    // Inside the runtime, as everything that takes its locks.
+    let _rt = Rt::enter();
     timer.disarm();
 }
 
