@@ -172,16 +172,19 @@ pub(super) fn free_dead_stack(m: &'static M) {
     }
 }
 
-/// Sees to it that a runnable G has a stack, if one is at hand in the P's cache or the pool.
+/// Sees to it that a runnable G has a stack, if it may start and one is at hand in the P's cache or the pool.
 #[inline]
 pub(super) fn attach_stack(p: HeldP<'_>, g: &'static G) -> bool {
-    has_stack(g) || new_stack(p, g).is_ok()
+    has_stack(g) || (!SCHED.must_wait_to_start() && new_stack(p, g).is_ok())
 }
 
 /// As [`attach_stack`], taking the dead goroutine's stack, still hot, when it has the right size.
 pub(super) fn inherit_stack(m: &'static M, p: HeldP<'_>, g: &'static G) -> bool {
     if has_stack(g) {
         return true;
+    }
+    if SCHED.must_wait_to_start() {
+        return false;
     }
     // SAFETY: the M's own cell, on its thread.
     let dead = unsafe { &mut *m.dead_stack.get() };
@@ -220,7 +223,13 @@ fn new_stack(p: HeldP<'_>, g: &G) -> Result<(), OutOfStacks> {
 
 /// On g0: a stack for `g`, or `g` goes to the global queue's tail until one is freed. If for a second all Ps that are busy
 /// only turn such goroutines over, the process ends: others are then waiting for something that does not come.
+///
+/// Beyond the soft limit of blocked threads, one that has not run yet is set aside instead.
 pub(super) fn attach_stack_or_requeue(m: &'static M, p: HeldP<'_>, g: &'static G) -> bool {
+    if !has_stack(g) && SCHED.must_wait_to_start() {
+        SCHED.hold_back(g.into());
+        return false;
+    }
     let error = match has_stack(g) {
         true => None,
         false => new_stack(p, g).err(),

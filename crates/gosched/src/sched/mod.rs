@@ -11,6 +11,7 @@
 //! | `group` | goroutines whose end somebody awaits |
 //! | `schedule` | the loop on g0, the direct switch, the post-switch step |
 //! | `find` | where the next goroutine comes from |
+//! | `held` | goroutines that may not start yet |
 //! | `retake` | what the monitor asks of the scheduler |
 //! | `idle` | who sleeps, who is woken |
 //! | `timing` | who runs due timers, and who wakes up for them |
@@ -25,6 +26,7 @@ mod fifo;
 mod find;
 mod global;
 mod group;
+mod held;
 mod idle;
 mod park;
 mod retake;
@@ -54,6 +56,8 @@ pub(crate) use exit::free_header;
 pub(crate) use global::Class;
 use global::GlobalQueue;
 pub(crate) use group::Group;
+use held::Held;
+pub(crate) use held::SOFT_LIMIT;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Role, Spawn, spawn};
@@ -75,6 +79,7 @@ pub(crate) struct Sched {
     pub(crate) taker: Lock<TakerToken>,
     computing_without_p: AtomicU32,
     lost_to_blocking: AtomicU32,
+    held: Held,
     /// Ms that at present only pick goroutines they have no stack for.
     stackless: AtomicU32,
     all_p: [AtomicPtr<P>; MAX_PROCS],
@@ -111,6 +116,7 @@ impl Sched {
             taker: Lock::new(unsafe { TakerToken::new() }),
             computing_without_p: AtomicU32::new(0),
             lost_to_blocking: AtomicU32::new(0),
+            held: Held::new(),
             stackless: AtomicU32::new(0),
             all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
             procs: AtomicU32::new(0),

@@ -20,7 +20,7 @@ use gosched_queue::{Note, Retaking, TakerToken, barrier};
 use crate::fatal::say;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
-use crate::sched::SCHED;
+use crate::sched::{SCHED, SOFT_LIMIT};
 use crate::sys::thread::{self, Defaults};
 use crate::timers::now;
 use pace::Pace;
@@ -35,9 +35,7 @@ const ANSWER_WITHIN: u64 = 1_000_000;
 const OUT_OF_TOUCH: u64 = 100_000;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
 const BLOCKING_UNWANTED: u64 = 10_000_000;
-/// Ms lost to unannounced blocking calls before hand-offs slow down (D1).
-const SOFT_LIMIT: u32 = 512;
-/// Beyond it, one such hand-off in this time; in twice that time beyond twice the limit, and so on,
+/// Beyond the soft limit, one hand-off of a blocked thread, and one new goroutine, in this time; in twice that time beyond twice the limit, and so on,
 const SLOW_HAND_OFF: u64 = 1_000_000;
 /// up to this power of two.
 const SLOWEST: u32 = 8;
@@ -157,7 +155,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
     thread::set_tight_timer_slack();
     let mut pace = Pace::new();
-    let mut monitor = Monitor { last_slow: 0, warned: false };
+    let mut monitor = Monitor::default();
     loop {
         if pace.is_idle_for_long() {
             sleep_until_busy();
@@ -174,7 +172,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
 fn sleep_until_busy() {
     // ORDERING: SeqCst: before the look at the idle word; see `wake_up`.
     STATE.store(ASLEEP, Ordering::SeqCst);
-    let busy = !SCHED.all_idle();
+    let busy = !SCHED.all_idle() || SCHED.held_back() > 0;
     // ORDERING: SeqCst as above: if it fails, somebody has taken on to wake us.
     if busy && STATE.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
         return;
@@ -196,18 +194,22 @@ enum Tick {
     HandedOff,
 }
 
+#[derive(Default)]
 struct Monitor {
-    /// When the last slow hand-off was.
-    last_slow: u64,
+    slow_hand_off: Slow,
+    slow_start: Slow,
     warned: bool,
 }
 
 impl Monitor {
     fn tick(&mut self, now: u64) -> Tick {
-        if SCHED.all_idle() {
+        let mut tick = Tick::Quiet;
+        if SCHED.held_back() > 0 {
+            self.let_go(now);
+            tick = Tick::Busy;
+        } else if SCHED.all_idle() {
             return Tick::Idle;
         }
-        let mut tick = Tick::Quiet;
         let waiting = SCHED.work_waits(now);
         let mut taker = SCHED.taker.lock();
         let mut begun: [Option<Begun>; MAX_AT_ONCE] = [const { None }; MAX_AT_ONCE];
@@ -261,16 +263,39 @@ impl Monitor {
             let place = place.map_or("an unknown place", |place| place.file());
             say(format_args!(
                 "gosched: {SOFT_LIMIT} threads are blocked in calls that were not announced, the last by goroutine {id} \
-                 (created in {place}); further hand-offs slow down. Wrap such calls in runtime::blocking, or bound them.\n"
+                 (created in {place}); new goroutines and hand-offs wait. Wrap such calls in runtime::blocking, use \
+                 gosched's own locks, or bound them.\n"
             ));
         }
-        // The more there are, the slower: what holds them up needs time more than company.
-        let excess = (SCHED.lost_to_blocking() - SOFT_LIMIT) / SOFT_LIMIT;
-        if now.saturating_sub(self.last_slow) < SLOW_HAND_OFF << excess.min(SLOWEST) {
-            return false;
+        self.slow_hand_off.is_due(now)
+    }
+
+    /// Lets goroutines go that were held back: as many as threads came free, or one once in a while.
+    fn let_go(&mut self, now: u64) {
+        let room = SOFT_LIMIT.saturating_sub(SCHED.lost_to_blocking());
+        if room > 0 {
+            SCHED.let_go(room as usize);
+        } else if self.slow_start.is_due(now) {
+            SCHED.let_go(1);
         }
-        self.last_slow = now;
-        true
+    }
+}
+
+/// Something that is done rarely: the more threads are blocked, the more rarely. What holds them up needs time more than
+/// company.
+#[derive(Default)]
+struct Slow {
+    last: u64,
+}
+
+impl Slow {
+    fn is_due(&mut self, now: u64) -> bool {
+        let excess = SCHED.lost_to_blocking().saturating_sub(SOFT_LIMIT) / SOFT_LIMIT;
+        let due = now.saturating_sub(self.last) >= SLOW_HAND_OFF << excess.min(SLOWEST);
+        if due {
+            self.last = now;
+        }
+        due
     }
 }
 
