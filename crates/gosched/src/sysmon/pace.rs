@@ -16,7 +16,7 @@ const IDLE_TICKS: u32 = 10;
 /// What the monitor may use of a CPU in the long run (S34): one part in this many.
 const SHARE: u64 = 33;
 /// What it may use at once beyond that, in nanoseconds.
-const CREDIT: u64 = 10_000_000;
+const CREDIT: u64 = 30_000_000;
 
 pub(super) struct Pace {
     pause: Duration,
