@@ -9,15 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use common::{Random, child, tid, within};
+use common::{Random, block_thread, child, cpu_time, join_all, threads, tid, within};
 use gosched::{runtime, thread};
 
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Blocks the thread in the kernel, without a word to anybody.
-fn nanosleep(d: Duration) {
-    std::thread::sleep(d);
-}
 
 /// A call that fails with the error number wanted.
 fn fail_with(errno: i32) -> i32 {
@@ -29,14 +24,6 @@ fn fail_with(errno: i32) -> i32 {
             _ => libc::rmdir(c"/there/is/no/such/place".as_ptr()),
         }
     }
-}
-
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
-}
-
-fn join_all<T>(handles: Vec<gosched::JoinHandle<T>>) -> Vec<T> {
-    handles.into_iter().map(|handle| handle.join().unwrap()).collect()
 }
 
 /// S19: the result and `errno` of a call are the goroutine's, on whatever thread it goes on, while others fail with other
@@ -66,7 +53,7 @@ fn result_and_errno_travel() {
                             let pause = Duration::from_micros(random.below(4000));
                             let before = tid();
                             let result = runtime::blocking(|| {
-                                nanosleep(pause);
+                                block_thread(pause);
                                 (round, fail_with(wanted))
                             });
                             let found = io::Error::last_os_error().raw_os_error();
@@ -98,7 +85,7 @@ fn panics_inside() {
             let (before, unwinds) = (tid(), std::thread::panicking());
             gosched::sleep(Duration::from_micros(300));
             gosched::yield_now();
-            runtime::blocking(|| nanosleep(Duration::from_micros(300)));
+            runtime::blocking(|| block_thread(Duration::from_micros(300)));
             assert_eq!(unwinds, std::thread::panicking());
             assert!(!unwinds || before == tid(), "it changed threads while it unwound");
         }
@@ -112,7 +99,7 @@ fn panics_inside() {
                             let caught = catch_unwind(AssertUnwindSafe(|| {
                                 runtime::blocking(|| {
                                     let _sleeps = Sleeps;
-                                    nanosleep(Duration::from_micros(500));
+                                    block_thread(Duration::from_micros(500));
                                     if round < 9 { resume_unwind(Box::new(i)) } else { 5 }
                                 })
                             }));
@@ -149,7 +136,7 @@ fn the_library_works_inside() {
                 0 => gosched::yield_now(),
                 1 => gosched::sleep(Duration::from_micros(random.below(300))),
                 2 => runtime::checkpoint(),
-                3 => nanosleep(Duration::from_micros(random.below(300))),
+                3 => block_thread(Duration::from_micros(random.below(300))),
                 4 => assert_eq!(gosched::go(|| tid() > 0).join().ok(), Some(true)),
                 5 => {
                     let me = thread::current();
@@ -240,7 +227,7 @@ fn many_calls_at_once() {
             let callers = (0..200)
                 .map(|_| {
                     gosched::go(|| {
-                        (0..4).for_each(|_| runtime::blocking(|| nanosleep(Duration::from_millis(50))));
+                        (0..4).for_each(|_| runtime::blocking(|| block_thread(Duration::from_millis(50))));
                     })
                 })
                 .collect();
@@ -322,7 +309,7 @@ fn timers_of_a_blocked_p_fire() {
                 runtime::blocking(|| {
                     let began = Instant::now();
                     while !rang.load(Ordering::Acquire) {
-                        nanosleep(Duration::from_micros(200));
+                        block_thread(Duration::from_micros(200));
                         assert!(began.elapsed() < Duration::from_secs(20), "the timer was forgotten");
                     }
                 });
@@ -341,12 +328,12 @@ fn long_calls_cost_nothing() {
     let body = || {
         gosched::run(|| {
             let callers: Vec<_> = (0..8)
-                .map(|_| gosched::go(|| runtime::blocking(|| nanosleep(Duration::from_secs(2)))))
+                .map(|_| gosched::go(|| runtime::blocking(|| block_thread(Duration::from_secs(2)))))
                 .collect();
             runtime::blocking(|| {
-                nanosleep(Duration::from_millis(500));
+                block_thread(Duration::from_millis(500));
                 let before = cpu_time();
-                nanosleep(Duration::from_secs(1));
+                block_thread(Duration::from_secs(1));
                 let used = cpu_time() - before;
                 assert!(used < Duration::from_millis(20), "{used:?} of CPU in a second of waiting");
             });
@@ -356,16 +343,4 @@ fn long_calls_cost_nothing() {
     for procs in [1, 8] {
         child("long_calls_cost_nothing", body).procs(procs).limit(LIMIT).run().ok();
     }
-}
-
-/// User and system time of this process.
-fn cpu_time() -> Duration {
-    // SAFETY: rusage is plain data, filled in by the call.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    };
-    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    of(usage.ru_utime) + of(usage.ru_stime)
 }

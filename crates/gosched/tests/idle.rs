@@ -2,25 +2,11 @@
 
 mod common;
 
+use common::{cpu_time, threads};
+
 use std::time::Duration;
 
 use gosched::thread;
-
-/// CPU time of the whole process.
-fn cpu_time() -> Duration {
-    // SAFETY: rusage is plain data, filled in by the call.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &mut usage), 0);
-        usage
-    };
-    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    time(usage.ru_utime) + time(usage.ru_stime)
-}
-
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
-}
 
 /// Some of everything, on all Ps.
 fn work() {

@@ -1,33 +1,19 @@
 //! Nobody is stopped by anybody (S20, S37–S40): endless loops, calls that block unannounced, locks held by goroutines
-//! that wait, threads that the system refuses (S32).
+//! that wait.
 
 mod common;
 
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::io::Write;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use common::{child, tid};
+use common::{block_thread, child, compute_for, cpu_time, join_all, threads, tid};
 use gosched::{runtime, thread};
 
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Blocks the thread in the kernel, without a word to anybody.
-fn nanosleep(d: Duration) {
-    std::thread::sleep(d);
-}
-
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
-}
-
-fn join_all<T>(handles: Vec<gosched::JoinHandle<T>>) -> Vec<T> {
-    handles.into_iter().map(|handle| handle.join().unwrap()).collect()
-}
 
 /// Computes, without a call to anybody, until `stop`.
 fn compute_until(stop: &AtomicBool) -> u64 {
@@ -36,13 +22,6 @@ fn compute_until(stop: &AtomicBool) -> u64 {
         n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
     }
     n
-}
-
-fn compute_for(d: Duration) {
-    let began = Instant::now();
-    while began.elapsed() < d {
-        std::hint::spin_loop();
-    }
 }
 
 /// From here on what this process prints goes nowhere.
@@ -153,7 +132,7 @@ fn unannounced_calls_stop_nobody() {
             });
             let began = Instant::now();
             let callers: Vec<_> = (0..200)
-                .map(|_| gosched::go(|| (0..4).for_each(|_| nanosleep(Duration::from_millis(50)))))
+                .map(|_| gosched::go(|| (0..4).for_each(|_| block_thread(Duration::from_millis(50)))))
                 .collect();
             join_all(callers);
             let took = began.elapsed();
@@ -185,7 +164,7 @@ fn a_std_lock_held_across_waits() {
                             match (i + round) % 3 {
                                 0 => gosched::yield_now(),
                                 1 => gosched::sleep(Duration::from_micros(500)),
-                                _ => nanosleep(Duration::from_micros(500)),
+                                _ => block_thread(Duration::from_micros(500)),
                             }
                             *held = before + 1;
                         }
@@ -294,7 +273,7 @@ fn unwinding_without_a_p() {
             for step in 0..4 {
                 match (self.0 + step) % 4 {
                     0 => compute_for(Duration::from_millis(50)),
-                    1 => nanosleep(Duration::from_millis(5)),
+                    1 => block_thread(Duration::from_millis(5)),
                     2 => gosched::sleep(Duration::from_millis(1)),
                     _ => gosched::yield_now(),
                 }
@@ -363,7 +342,7 @@ fn afterwards_all_is_quiet() {
         gosched::run(|| {
             let loops: Vec<_> = (0..4).map(|_| gosched::go(|| compute_until(&STOP))).collect();
             let callers: Vec<_> =
-                (0..200).map(|_| gosched::go(|| nanosleep(Duration::from_millis(30)))).collect();
+                (0..200).map(|_| gosched::go(|| block_thread(Duration::from_millis(30)))).collect();
             join_all(sleepers(50, 10));
             join_all(callers);
             STOP.store(true, Ordering::Relaxed);
@@ -393,7 +372,7 @@ fn descriptors_are_left_to_the_program() {
         }
         gosched::run(|| {
             let callers: Vec<_> =
-                (0..400).map(|_| gosched::go(|| nanosleep(Duration::from_millis(500)))).collect();
+                (0..400).map(|_| gosched::go(|| block_thread(Duration::from_millis(500)))).collect();
             // By then many of them block, and hold their threads.
             gosched::sleep(Duration::from_millis(200));
             let files: Result<Vec<_>, _> = (0..100).map(|_| std::fs::File::open("/dev/null")).collect();
@@ -403,219 +382,6 @@ fn descriptors_are_left_to_the_program() {
     };
     for procs in [2, 8] {
         child("descriptors_are_left_to_the_program", body).procs(procs).limit(LIMIT).run().ok();
-    }
-}
-
-/// User and system time of this process.
-fn cpu_time() -> Duration {
-    // SAFETY: rusage is plain data, filled in by the call.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    };
-    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    of(usage.ru_utime) + of(usage.ru_stime)
-}
-
-/// Allows this process `more` threads than it has, by becoming a user of its own (root is allowed as many as it likes).
-/// `false` if that can't be: then there is nothing to test.
-fn allow_threads(more: usize) -> bool {
-    // SAFETY: plain system calls; glibc changes the ids of all threads.
-    unsafe {
-        if libc::geteuid() == 0 {
-            // Nobody else has this id, so nobody else's threads count.
-            let id = 1_000_000 + libc::getpid() as u32;
-            if libc::setgroups(0, std::ptr::null()) != 0 || libc::setgid(id) != 0 || libc::setuid(id) != 0 {
-                return false;
-            }
-        } else if libc::getuid() < 1_000_000 {
-            return false;
-        }
-    }
-    set_thread_limit(threads() + more);
-    true
-}
-
-fn set_thread_limit(n: usize) {
-    // SAFETY: the structure is initialised; only the soft limit is changed, so it can be raised again.
-    unsafe {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::getrlimit(libc::RLIMIT_NPROC, &mut limit);
-        limit.rlim_cur = n as u64;
-        assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &limit), 0);
-    }
-}
-
-const REFUSED: &str = "the system refuses a thread";
-
-/// S32: where the system refuses threads, that is said once, and the work is done with those there are.
-#[test]
-fn refused_threads() {
-    let body = || {
-        gosched::run(|| {
-            if !allow_threads(5) {
-                return println!("said: skipped");
-            }
-            let began = Instant::now();
-            let callers: Vec<_> = (0..60)
-                .map(|i| {
-                    gosched::go(move || {
-                        for round in 0..5 {
-                            match (i + round) % 4 {
-                                0 => nanosleep(Duration::from_millis(3)),
-                                1 => runtime::blocking(|| nanosleep(Duration::from_millis(3))),
-                                2 => gosched::sleep(Duration::from_millis(3)),
-                                _ => compute_for(Duration::from_millis(3)),
-                            }
-                        }
-                    })
-                })
-                .collect();
-            join_all(callers);
-            println!("said: {:?}", began.elapsed());
-        });
-    };
-    for procs in [1, 2, 8] {
-        let outcome = child("refused_threads", body).procs(procs).limit(LIMIT).run().ok();
-        if outcome.value("said") != "skipped" {
-            let said = outcome.stderr.matches(REFUSED).count();
-            // Now and then those that were allowed are enough.
-            assert!(said <= 1, "{outcome:#?}");
-        }
-    }
-}
-
-/// S32: the one thread there is sleeps until a timer is due, in a long time; work comes, and no second thread can be had:
-/// then that one does it.
-#[test]
-fn refused_while_the_only_thread_awaits_a_timer() {
-    let body = || {
-        gosched::run(|| ());
-        gosched::run(|| drop(gosched::go(|| gosched::sleep(Duration::from_secs(1000)))));
-        // Its M settles down as the one that awaits the timer.
-        std::thread::sleep(Duration::from_millis(100));
-        if allow_threads(0) {
-            for i in 0..20 {
-                assert_eq!(gosched::go(move || i).join().unwrap(), i);
-            }
-        }
-    };
-    for procs in [1, 2] {
-        let child = child("refused_while_the_only_thread_awaits_a_timer", body);
-        child.procs(procs).limit(Duration::from_secs(20)).run().ok();
-    }
-}
-
-/// S32, S46: a thread was refused when a P needed one, with nothing to do but a timer to await; threads can be had again when
-/// it is due: somebody awaits it.
-#[test]
-fn refused_while_a_timer_is_armed() {
-    let body = || {
-        gosched::run(|| {
-            let (mut reader, mut writer) = std::io::pipe().unwrap();
-            let (begin, begun) = mpsc::channel();
-            let raise = std::thread::spawn(move || {
-                if begun.recv().is_ok() {
-                    std::thread::sleep(Duration::from_millis(100));
-                    set_thread_limit(threads() + 50);
-                }
-            });
-            if !allow_threads(0) {
-                return;
-            }
-            let late = gosched::go(move || {
-                gosched::sleep(Duration::from_millis(300));
-                writer.write_all(b"text").unwrap();
-            });
-            gosched::yield_now();
-            begin.send(()).unwrap();
-            // The P is free from here on, and no other thread of the runtime is.
-            let began = Instant::now();
-            let text = runtime::blocking(|| std::io::read_to_string(&mut reader).unwrap());
-            assert_eq!(text, "text");
-            assert!(began.elapsed() < Duration::from_secs(10), "nobody awaited the timer");
-            late.join().unwrap();
-            raise.join().unwrap();
-        });
-    };
-    child("refused_while_a_timer_is_armed", body).procs(1).limit(Duration::from_secs(20)).run().ok();
-}
-
-/// S32, S31: while threads are refused, work from many foreign threads at once is done, and every request for a thread is
-/// heard or answered later.
-#[test]
-fn refused_under_pressure() {
-    let body = || {
-        gosched::run(|| ());
-        let gate = Arc::new(Barrier::new(9));
-        let foreign: Vec<_> = (0..8)
-            .map(|_| {
-                let gate = Arc::clone(&gate);
-                std::thread::spawn(move || {
-                    gate.wait();
-                    for i in 0..150_u64 {
-                        let call = gosched::go(move || nanosleep(Duration::from_micros(i % 7 * 1000)));
-                        gosched::go(gosched::yield_now).join().unwrap();
-                        call.join().unwrap();
-                    }
-                })
-            })
-            .collect();
-        // Without the limit there is less to see, but it works too.
-        let _ = allow_threads(1);
-        gate.wait();
-        foreign.into_iter().for_each(|thread| thread.join().unwrap());
-    };
-    for procs in [2, 8] {
-        child("refused_under_pressure", body).procs(procs).limit(LIMIT).run().ok();
-    }
-}
-
-/// D1 (soft limit): 3,000 goroutines queue for one std lock whose holder sleeps on our timer while it holds it: it goes on,
-/// says so once, and does not need a thread for each.
-#[test]
-fn beyond_the_soft_limit_it_goes_on() {
-    let body = || {
-        static LOCK: Mutex<usize> = Mutex::new(0);
-        static ORDER: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
-        *ORDER.lock().unwrap() = Some(HashSet::new());
-        gosched::run(|| {
-            let contenders: Vec<_> = (0..3000)
-                .map(|i| {
-                    gosched::go(move || {
-                        let mut held = LOCK.lock().unwrap();
-                        // The first thousand keep it long enough for all the others to queue.
-                        gosched::sleep(Duration::from_millis(if i % 3 == 0 { 1 } else { 0 }));
-                        *held += 1;
-                        let mut ids = ORDER.lock().unwrap();
-                        assert!(ids.as_mut().unwrap().insert(runtime::goroutine_id().unwrap()));
-                    })
-                })
-                .collect();
-            let most = Arc::new(AtomicUsize::new(0));
-            let counter = Arc::clone(&most);
-            let count = gosched::go(move || {
-                while !STOP.load(Ordering::Relaxed) {
-                    counter.fetch_max(threads(), Ordering::Relaxed);
-                    gosched::sleep(Duration::from_millis(20));
-                }
-            });
-            join_all(contenders);
-            STOP.store(true, Ordering::Relaxed);
-            count.join().unwrap();
-            println!("threads: {}", most.load(Ordering::Relaxed));
-            assert_eq!(*LOCK.lock().unwrap(), 3000);
-        });
-    };
-    for procs in [1, 2] {
-        let limit = Duration::from_secs(120);
-        let outcome = child("beyond_the_soft_limit_it_goes_on", body).procs(procs).limit(limit).run().ok();
-        let said = outcome.stderr.matches("threads are blocked in calls that were not announced").count();
-        let threads: usize = outcome.value("threads").parse().unwrap();
-        assert!(said <= 1, "{outcome:#?}");
-        assert!(threads < 2000, "{threads} threads");
-        println!("{procs} Ps: {threads} threads, said {said} times");
     }
 }
 
@@ -640,7 +406,7 @@ fn calls_without_a_p() {
                             assert_eq!(tid(), me, "moved by a call that does not move");
                             assert_eq!(parked.join().unwrap(), 7);
                             if i % 2 == 0 {
-                                runtime::blocking(|| nanosleep(Duration::from_millis(2)));
+                                runtime::blocking(|| block_thread(Duration::from_millis(2)));
                             }
                         }
                     })

@@ -5,7 +5,7 @@ mod common;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Random, child};
+use common::{Random, child, cpu_time};
 use gosched::thread;
 
 /// S18, S46: a sleep is never early, whatever its length.
@@ -173,16 +173,4 @@ fn long_sleeps_cost_nothing() {
         });
     };
     child("long_sleeps_cost_nothing", body).run().ok();
-}
-
-/// User and system time of this process.
-fn cpu_time() -> Duration {
-    // SAFETY: rusage is plain data, filled in by the call.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    };
-    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    of(usage.ru_utime) + of(usage.ru_stime)
 }

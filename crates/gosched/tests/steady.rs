@@ -3,6 +3,8 @@
 
 mod common;
 
+use common::threads;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -89,10 +91,6 @@ fn no_allocation() {
         assert!(number("allocations") <= number("new threads") + 1, "{outcome:#?}");
         assert!(number("windows without") >= WINDOWS / 3, "{outcome:#?}");
     }
-}
-
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
 /// Says which system call it was, and ends the process.

@@ -10,7 +10,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const ROLE: &str = "GOSCHED_TEST_CHILD";
 const ARG: &str = "GOSCHED_TEST_ARG";
@@ -272,4 +272,39 @@ pub fn status_bytes(key: &str) -> usize {
 /// Resident memory and the page tables for it.
 pub fn resident() -> usize {
     status_bytes("VmRSS") + status_bytes("VmPTE")
+}
+
+/// Threads of this process.
+pub fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+/// User and system time of this process.
+pub fn cpu_time() -> Duration {
+    // SAFETY: rusage is plain data, filled in by the call.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &mut usage), 0);
+        usage
+    };
+    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    of(usage.ru_utime) + of(usage.ru_stime)
+}
+
+/// Joins all; none may have panicked.
+pub fn join_all<T>(handles: Vec<gosched::JoinHandle<T>>) -> Vec<T> {
+    handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+}
+
+/// Blocks the thread in the kernel, without a word to anybody.
+pub fn block_thread(d: Duration) {
+    std::thread::sleep(d);
+}
+
+/// Computes, without a call to anybody.
+pub fn compute_for(d: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < d {
+        std::hint::spin_loop();
+    }
 }

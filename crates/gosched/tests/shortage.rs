@@ -1,0 +1,217 @@
+//! Too few threads (S32, D1): those that the system refuses, and those that would be too many.
+
+mod common;
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use common::{block_thread, child, compute_for, join_all, threads};
+use gosched::runtime;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Allows this process `more` threads than it has, by becoming a user of its own (root is allowed as many as it likes).
+/// `false` if that can't be: then there is nothing to test.
+fn allow_threads(more: usize) -> bool {
+    // SAFETY: plain system calls; glibc changes the ids of all threads.
+    unsafe {
+        if libc::geteuid() == 0 {
+            // Nobody else has this id, so nobody else's threads count.
+            let id = 1_000_000 + libc::getpid() as u32;
+            if libc::setgroups(0, std::ptr::null()) != 0 || libc::setgid(id) != 0 || libc::setuid(id) != 0 {
+                return false;
+            }
+        } else if libc::getuid() < 1_000_000 {
+            return false;
+        }
+    }
+    set_thread_limit(threads() + more);
+    true
+}
+
+fn set_thread_limit(n: usize) {
+    // SAFETY: the structure is initialised; only the soft limit is changed, so it can be raised again.
+    unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::getrlimit(libc::RLIMIT_NPROC, &mut limit);
+        limit.rlim_cur = n as u64;
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &limit), 0);
+    }
+}
+
+const REFUSED: &str = "the system refuses a thread";
+
+/// S32: where the system refuses threads, that is said once, and the work is done with those there are.
+#[test]
+fn refused_threads() {
+    let body = || {
+        gosched::run(|| {
+            if !allow_threads(5) {
+                return println!("said: skipped");
+            }
+            let began = Instant::now();
+            let callers: Vec<_> = (0..60)
+                .map(|i| {
+                    gosched::go(move || {
+                        for round in 0..5 {
+                            match (i + round) % 4 {
+                                0 => block_thread(Duration::from_millis(3)),
+                                1 => runtime::blocking(|| block_thread(Duration::from_millis(3))),
+                                2 => gosched::sleep(Duration::from_millis(3)),
+                                _ => compute_for(Duration::from_millis(3)),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            join_all(callers);
+            println!("said: {:?}", began.elapsed());
+        });
+    };
+    for procs in [1, 2, 8] {
+        let outcome = child("refused_threads", body).procs(procs).limit(LIMIT).run().ok();
+        if outcome.value("said") != "skipped" {
+            let said = outcome.stderr.matches(REFUSED).count();
+            // Now and then those that were allowed are enough.
+            assert!(said <= 1, "{outcome:#?}");
+        }
+    }
+}
+
+/// S32: the one thread there is sleeps until a timer is due, in a long time; work comes, and no second thread can be had:
+/// then that one does it.
+#[test]
+fn refused_while_the_only_thread_awaits_a_timer() {
+    let body = || {
+        gosched::run(|| ());
+        gosched::run(|| drop(gosched::go(|| gosched::sleep(Duration::from_secs(1000)))));
+        // Its M settles down as the one that awaits the timer.
+        std::thread::sleep(Duration::from_millis(100));
+        if allow_threads(0) {
+            for i in 0..20 {
+                assert_eq!(gosched::go(move || i).join().unwrap(), i);
+            }
+        }
+    };
+    for procs in [1, 2] {
+        let child = child("refused_while_the_only_thread_awaits_a_timer", body);
+        child.procs(procs).limit(Duration::from_secs(20)).run().ok();
+    }
+}
+
+/// S32, S46: a thread was refused when a P needed one, with nothing to do but a timer to await; threads can be had again when
+/// it is due: somebody awaits it.
+#[test]
+fn refused_while_a_timer_is_armed() {
+    let body = || {
+        gosched::run(|| {
+            let (mut reader, mut writer) = std::io::pipe().unwrap();
+            let (begin, begun) = mpsc::channel();
+            let raise = std::thread::spawn(move || {
+                if begun.recv().is_ok() {
+                    std::thread::sleep(Duration::from_millis(100));
+                    set_thread_limit(threads() + 50);
+                }
+            });
+            if !allow_threads(0) {
+                return;
+            }
+            let late = gosched::go(move || {
+                gosched::sleep(Duration::from_millis(300));
+                writer.write_all(b"text").unwrap();
+            });
+            gosched::yield_now();
+            begin.send(()).unwrap();
+            // The P is free from here on, and no other thread of the runtime is.
+            let began = Instant::now();
+            let text = runtime::blocking(|| std::io::read_to_string(&mut reader).unwrap());
+            assert_eq!(text, "text");
+            assert!(began.elapsed() < Duration::from_secs(10), "nobody awaited the timer");
+            late.join().unwrap();
+            raise.join().unwrap();
+        });
+    };
+    child("refused_while_a_timer_is_armed", body).procs(1).limit(Duration::from_secs(20)).run().ok();
+}
+
+/// S32, S31: while threads are refused, work from many foreign threads at once is done, and every request for a thread is
+/// heard or answered later.
+#[test]
+fn refused_under_pressure() {
+    let body = || {
+        gosched::run(|| ());
+        let gate = Arc::new(Barrier::new(9));
+        let foreign: Vec<_> = (0..8)
+            .map(|_| {
+                let gate = Arc::clone(&gate);
+                std::thread::spawn(move || {
+                    gate.wait();
+                    for i in 0..150_u64 {
+                        let call = gosched::go(move || block_thread(Duration::from_micros(i % 7 * 1000)));
+                        gosched::go(gosched::yield_now).join().unwrap();
+                        call.join().unwrap();
+                    }
+                })
+            })
+            .collect();
+        // Without the limit there is less to see, but it works too.
+        let _ = allow_threads(1);
+        gate.wait();
+        foreign.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    for procs in [2, 8] {
+        child("refused_under_pressure", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// D1 (soft limit): 3,000 goroutines queue for one std lock whose holder sleeps on our timer while it holds it: it goes on,
+/// says so once, and does not need a thread for each.
+#[test]
+fn beyond_the_soft_limit_it_goes_on() {
+    let body = || {
+        static LOCK: Mutex<usize> = Mutex::new(0);
+        static ORDER: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
+        *ORDER.lock().unwrap() = Some(HashSet::new());
+        gosched::run(|| {
+            let contenders: Vec<_> = (0..3000)
+                .map(|i| {
+                    gosched::go(move || {
+                        let mut held = LOCK.lock().unwrap();
+                        // The first thousand keep it long enough for all the others to queue.
+                        gosched::sleep(Duration::from_millis(if i % 3 == 0 { 1 } else { 0 }));
+                        *held += 1;
+                        let mut ids = ORDER.lock().unwrap();
+                        assert!(ids.as_mut().unwrap().insert(runtime::goroutine_id().unwrap()));
+                    })
+                })
+                .collect();
+            let most = Arc::new(AtomicUsize::new(0));
+            let counter = Arc::clone(&most);
+            let count = gosched::go(move || {
+                while !STOP.load(Ordering::Relaxed) {
+                    counter.fetch_max(threads(), Ordering::Relaxed);
+                    gosched::sleep(Duration::from_millis(20));
+                }
+            });
+            join_all(contenders);
+            STOP.store(true, Ordering::Relaxed);
+            count.join().unwrap();
+            println!("threads: {}", most.load(Ordering::Relaxed));
+            assert_eq!(*LOCK.lock().unwrap(), 3000);
+        });
+    };
+    for procs in [1, 2] {
+        let limit = Duration::from_secs(120);
+        let outcome = child("beyond_the_soft_limit_it_goes_on", body).procs(procs).limit(limit).run().ok();
+        let said = outcome.stderr.matches("threads are blocked in calls that were not announced").count();
+        let threads: usize = outcome.value("threads").parse().unwrap();
+        assert!(said <= 1, "{outcome:#?}");
+        assert!(threads < 2000, "{threads} threads");
+        println!("{procs} Ps: {threads} threads, said {said} times");
+    }
+}
