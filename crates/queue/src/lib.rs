@@ -12,6 +12,8 @@
 //! | `steal.rs` | [`grab_count`], [`StealOrder`]: how much to take, and whom to ask first |
 //! | `idle.rs` | [`IdleWord`], idle Ps and spinning Ms |
 //! | `note.rs` | [`Note`], one-shot sleep and wake |
+//! | `keeper.rs` | [`Keeper`], who sleeps until the earliest timer |
+//! | `dormant.rs` | [`Dormant`], who sleeps while not needed |
 //! | `owner.rs` | [`Owner`], whose P is it |
 //! | `lock.rs` | [`Lock`], the runtime's internal lock |
 //! | `status.rs` | [`StatusWord`], running, parking, waiting |
@@ -19,9 +21,11 @@
 //! | `join.rs` | [`JoinWord`], who owns a result |
 
 pub mod barrier;
+mod dormant;
 mod idle;
 #[allow(clippy::new_without_default, reason = "a join word belongs to a header and is never made by default")]
 mod join;
+mod keeper;
 mod list;
 mod lock;
 mod next;
@@ -35,8 +39,10 @@ pub mod sync;
 mod testing;
 mod token;
 
+pub use dormant::Dormant;
 pub use idle::{Idle, IdleWord, LastSpinner, Spinning};
 pub use join::{Detach, Finish, Header, JoinWaiter, JoinWord, Registered};
+pub use keeper::{Keeper, Watch};
 pub use list::{Linked, List};
 pub use lock::{Lock, LockGuard};
 pub use next::NextSlot;

@@ -123,7 +123,7 @@ impl Sched {
                 let _ = self.idle.stop_spinning(token);
             }
             // The one that sleeps for a timer is on no list, but can run this too.
-            return self.wake_keeper();
+            return self.keeper.rouse();
         };
         drop(shared);
         // SAFETY: Ms are never freed.

@@ -41,7 +41,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-use gosched_queue::{IdleWord, List, Lock, StealOrder, TakerToken, grab_count};
+use gosched_queue::{IdleWord, Keeper, List, Lock, StealOrder, TakerToken, grab_count};
 use gosched_switch::StackPool;
 
 use crate::fatal::fatal;
@@ -62,7 +62,6 @@ pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Role, Spawn, spawn};
 pub(crate) use start::{ensure_started, started_procs};
-use timing::Keeper;
 pub(crate) use timing::arm_here;
 
 /// More Ps than this cannot be asked for.

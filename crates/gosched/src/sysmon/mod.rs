@@ -15,7 +15,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::io;
 
-use gosched_queue::{Note, Retaking, TakerToken, barrier};
+use gosched_queue::{Dormant, Retaking, TakerToken, barrier};
 
 use crate::fatal::say;
 use crate::m::{M, Taken};
@@ -122,10 +122,8 @@ struct Begun {
     retaking: Retaking,
 }
 
-const AWAKE: u32 = 0;
-const ASLEEP: u32 = 1;
-static STATE: AtomicU32 = AtomicU32::new(AWAKE);
-static NOTE: Note = Note::new();
+/// Where the monitor sleeps while all Ps are idle (S33, S34).
+static DORMANT: Dormant = Dormant::new();
 
 /// Starts the monitor.
 pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
@@ -135,18 +133,7 @@ pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
 /// A P has become busy: the monitor must be awake. Called after the idle count has changed.
 #[inline]
 pub(crate) fn wake_up() {
-    // ORDERING: SeqCst: after the change of the idle word; the monitor says that it sleeps, then looks at that word.
-    if STATE.load(Ordering::SeqCst) == ASLEEP {
-        wake_up_slow();
-    }
-}
-
-#[cold]
-fn wake_up_slow() {
-    // ORDERING: SeqCst as above; of several, one wins and wakes.
-    if STATE.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-        NOTE.wake();
-    }
+    DORMANT.wake_up();
 }
 
 extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
@@ -158,7 +145,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     let mut monitor = Monitor::default();
     loop {
         if pace.is_idle_for_long() {
-            sleep_until_busy();
+            DORMANT.sleep_unless(|| !SCHED.all_idle() || SCHED.held_back() > 0);
             pace = Pace::new();
         }
         std::thread::sleep(pace.pause());
@@ -166,19 +153,6 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
         pace.note(tick);
         pace.charge(probe::own_cpu_time(), now());
     }
-}
-
-/// Sleeps while all Ps are idle (S33, S34).
-fn sleep_until_busy() {
-    // ORDERING: SeqCst: before the look at the idle word; see `wake_up`.
-    STATE.store(ASLEEP, Ordering::SeqCst);
-    let busy = !SCHED.all_idle() || SCHED.held_back() > 0;
-    // ORDERING: SeqCst as above: if it fails, somebody has taken on to wake us.
-    if busy && STATE.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-        return;
-    }
-    NOTE.sleep();
-    NOTE.clear();
 }
 
 /// What a tick came to, for the pace.

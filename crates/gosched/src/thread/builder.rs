@@ -171,9 +171,36 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        // SAFETY: closure and result borrow nothing.
+        unsafe { self.spawn_unchecked(f) }
+    }
+
+    /// Starts a goroutine without the bounds that keep what it borrows alive. Never moves the caller.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spawn`](Builder::spawn).
+    ///
+    /// # Safety
+    ///
+    /// Whatever the closure and its result borrow outlives the goroutine: join it before, or borrow for ever.
+    ///
+    /// ```
+    /// let x = 1;
+    /// // SAFETY: joined before `x` goes.
+    /// let handle = unsafe { gosched::thread::Builder::new().spawn_unchecked(|| x + 1)? };
+    /// assert_eq!(handle.join().unwrap(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
         let how = self.into_spawn(Location::caller())?;
         let name = how.name.clone();
-        // SAFETY: closure and result borrow nothing.
+        // SAFETY: by contract everything borrowed outlives the goroutine and its result.
         let g = unsafe { sched::spawn(how, f) };
         Ok(JoinHandle::new(joinable(g, name)))
     }
