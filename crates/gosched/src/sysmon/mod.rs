@@ -35,9 +35,10 @@ const ANSWER_WITHIN: u64 = 1_000_000;
 const OUT_OF_TOUCH: u64 = 100_000;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
 const BLOCKING_UNWANTED: u64 = 10_000_000;
-/// Beyond the soft limit, one hand-off of a blocked thread, and one new goroutine, in this time; in twice that time beyond twice the limit, and so on,
+/// Beyond the soft limit, one hand-off of a blocked thread, and one new goroutine, in this time; beyond twice the limit in
+/// twice this time, and so on.
 const SLOW_HAND_OFF: u64 = 1_000_000;
-/// up to this power of two.
+/// The most doublings of that time.
 const SLOWEST: u32 = 8;
 const STACK_BYTES: usize = 128 * 1024;
 

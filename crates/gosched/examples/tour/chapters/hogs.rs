@@ -11,8 +11,9 @@ use crate::page::Page;
 pub const CHAPTER: Chapter = Chapter {
     name: "hogs",
     title: "A loop that never lets go",
-    why: "Four goroutines compute on two processors and never call gosched. After 10 ms the monitor takes each one's processor away and hands it to others; the loop goes on where it is, undisturbed. Beside \
-          them, fifty goroutines sleep for a millisecond, again and again:",
+    why: "Four goroutines compute on two processors and never call gosched. After 10 ms the monitor takes each one's \
+          processor away and hands it to others; the loop goes on where it is, undisturbed. Beside them, fifty \
+          goroutines sleep for a millisecond, again and again:",
     source: include_str!("hogs.rs"),
     run,
     aside: nothing,
