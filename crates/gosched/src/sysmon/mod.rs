@@ -35,10 +35,12 @@ const ANSWER_WITHIN: u64 = 1_000_000;
 const OUT_OF_TOUCH: u64 = 100_000;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
 const BLOCKING_UNWANTED: u64 = 10_000_000;
-/// Beyond the soft limit, one hand-off of a blocked thread, and one new goroutine, in this time; beyond twice the limit in
-/// twice this time, and so on.
+/// Beyond the soft limit, one hand-off of a blocked thread in this time; beyond twice the limit in twice this time, and so
+/// on.
 const SLOW_HAND_OFF: u64 = 1_000_000;
-/// The most doublings of that time.
+/// As `SLOW_HAND_OFF`, for goroutines that were held back: each may cost another thread, and the wait of the others be long.
+const SLOW_START: u64 = 50_000_000;
+/// The most doublings of those times.
 const SLOWEST: u32 = 8;
 const STACK_BYTES: usize = 128 * 1024;
 
@@ -143,7 +145,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
     thread::set_tight_timer_slack();
     let mut pace = Pace::new();
-    let mut monitor = Monitor::default();
+    let mut monitor = Monitor::new();
     loop {
         if pace.is_idle_for_long() {
             DORMANT.sleep_unless(|| !SCHED.all_idle() || SCHED.held_back() > 0);
@@ -169,7 +171,6 @@ enum Tick {
     HandedOff,
 }
 
-#[derive(Default)]
 struct Monitor {
     slow_hand_off: Slow,
     slow_start: Slow,
@@ -177,6 +178,11 @@ struct Monitor {
 }
 
 impl Monitor {
+    fn new() -> Monitor {
+        let slow = |every| Slow { every, last: 0 };
+        Monitor { slow_hand_off: slow(SLOW_HAND_OFF), slow_start: slow(SLOW_START), warned: false }
+    }
+
     fn tick(&mut self, now: u64) -> Tick {
         let mut tick = Tick::Quiet;
         if SCHED.held_back() > 0 {
@@ -258,15 +264,15 @@ impl Monitor {
 
 /// Something that is done rarely: the more threads are blocked, the more rarely. What holds them up needs time more than
 /// company.
-#[derive(Default)]
 struct Slow {
+    every: u64,
     last: u64,
 }
 
 impl Slow {
     fn is_due(&mut self, now: u64) -> bool {
         let excess = SCHED.lost_to_blocking().saturating_sub(SOFT_LIMIT) / SOFT_LIMIT;
-        let due = now.saturating_sub(self.last) >= SLOW_HAND_OFF << excess.min(SLOWEST);
+        let due = now.saturating_sub(self.last) >= self.every << excess.min(SLOWEST);
         if due {
             self.last = now;
         }
