@@ -1,6 +1,6 @@
 //! Intrusive FIFO lists: a list of nodes that costs no memory, because each node carries its own link.
 //!
-//! Used for the global run queue, for batches on their way to it, and for lists of idle things.
+//! Used for batches on their way to the global run queue, for caches of dead headers, and for lists of idle things.
 //!
 //! Invariants:
 //! - a node is in at most one list (or ring, or slot) at a time; whoever holds the list owns the links in it;
