@@ -13,7 +13,7 @@ use core::task::Waker;
 use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{Note, TokenWord, Wake};
+use gosched_queue::{Claim, Note, Outcome, TokenWord, Wake};
 
 use crate::g::G;
 use crate::sched;
@@ -27,28 +27,49 @@ pub(crate) enum WaitReason {
     Park,
     Future,
     Sleep,
+    ChanReceive,
+    ChanSend,
+    Select,
+    SelectNoCases,
+    Mutex,
+    RwLockRead,
+    RwLockWrite,
+    Condvar,
+    WaitGroup,
+    Semaphore,
+    Barrier,
+    Once,
+    Io,
+    StopTheWorld,
 }
 
 impl WaitReason {
-    pub(crate) fn from_u8(n: u8) -> WaitReason {
-        match n {
-            1 => WaitReason::Join,
-            2 => WaitReason::Park,
-            3 => WaitReason::Future,
-            4 => WaitReason::Sleep,
-            _ => WaitReason::None,
-        }
-    }
+    /// All reasons, each at the index that is its number, with what a dump shows in brackets.
+    const TEXTS: [&str; 19] = [
+        "",
+        "join",
+        "park",
+        "future",
+        "sleep",
+        "chan receive",
+        "chan send",
+        "select",
+        "select (no cases)",
+        "sync.Mutex.Lock",
+        "sync.RWMutex.RLock",
+        "sync.RWMutex.Lock",
+        "sync.Cond.Wait",
+        "sync.WaitGroup.Wait",
+        "semacquire",
+        "barrier",
+        "sync.Once.Do",
+        "IO wait",
+        "stopping the world",
+    ];
 
-    /// As shown in brackets by a dump.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            WaitReason::None => "",
-            WaitReason::Join => "join",
-            WaitReason::Park => "park",
-            WaitReason::Future => "future",
-            WaitReason::Sleep => "sleep",
-        }
+    /// The text of reason number `n`, as shown in brackets by a dump.
+    pub(crate) fn text_of(n: u8) -> &'static str {
+        WaitReason::TEXTS.get(usize::from(n)).copied().unwrap_or("")
     }
 }
 
@@ -75,6 +96,16 @@ impl Waiter {
         }
     }
 }
+
+/// A wait that several may end: the first to claim it wakes the waiter.
+pub(crate) type Ticket = Claim<Waiter>;
+
+/// A ticket's outcome when its time ran out.
+pub(crate) const TIMED_OUT: Outcome = Outcome::MIN;
+/// A ticket's outcome when the context of whoever waits has ended.
+pub(crate) const INTERRUPTED: Outcome = TIMED_OUT.saturating_add(1);
+/// Outcomes from here on mean what the waiter says they mean.
+pub(crate) const FIRST_OUTCOME: Outcome = TIMED_OUT.saturating_add(7);
 
 /// A waiter on the heap, at an address with room for a tag.
 #[repr(align(16))]

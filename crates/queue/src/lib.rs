@@ -19,8 +19,10 @@
 //! | `status.rs` | [`StatusWord`], running, parking, waiting |
 //! | `token.rs` | [`TokenWord`], park and unpark |
 //! | `join.rs` | [`JoinWord`], who owns a result |
+//! | `claim.rs` | [`Claim`], a wait that several may end |
 
 pub mod barrier;
+mod claim;
 mod dormant;
 mod idle;
 #[allow(clippy::new_without_default, reason = "a join word belongs to a header and is never made by default")]
@@ -39,6 +41,7 @@ pub mod sync;
 mod testing;
 mod token;
 
+pub use claim::{Claim, Outcome};
 pub use dormant::Dormant;
 pub use idle::{Idle, IdleWord, LastSpinner, Spinning};
 pub use join::{Detach, Finish, Header, JoinWaiter, JoinWord, Registered};

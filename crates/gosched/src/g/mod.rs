@@ -121,8 +121,9 @@ impl G {
         self.id.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn reason(&self) -> WaitReason {
-        WaitReason::from_u8(self.reason.load(Ordering::Relaxed))
+    /// Why it waits, or last waited, in words.
+    pub(crate) fn reason(&self) -> &'static str {
+        WaitReason::text_of(self.reason.load(Ordering::Relaxed))
     }
 
     #[inline]
@@ -189,7 +190,7 @@ impl G {
             "bad g status in {place}: goroutine {} is {} (wait reason {:?}, m {:p})",
             self.id(),
             found.name(),
-            self.reason().text(),
+            self.reason(),
             self.m(),
         )
     }
@@ -262,7 +263,7 @@ impl G {
         // SAFETY: the scan bit keeps it alive.
         let (name, (creator, place)) = unsafe { (self.name().cloned(), self.origin()) };
         let state = match scan.status() {
-            Status::Waiting | Status::Parking => self.reason().text(),
+            Status::Waiting | Status::Parking => self.reason(),
             status => status.name(),
         };
         Some(View { id: self.id(), name, state, creator, place })

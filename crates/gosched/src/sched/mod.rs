@@ -5,6 +5,7 @@
 //! | `start` | first use: Ps, template thread, handlers |
 //! | `entry` | into the runtime and out again ([`Rt`]), and what happens when the P was lost (D1) |
 //! | `park` | **the seam**: [`wait`] and [`ready_any`], which everything that blocks is built on |
+//! | `caller` | the seam for primitives with a lock, and for waits that several may end |
 //! | `spawn`, `exit` | a goroutine's first and last steps |
 //! | `blocking` | announced blocking calls |
 //! | `global` | the global queue |
@@ -20,6 +21,7 @@
 //! blocks or runs user code happens under them.
 
 mod blocking;
+mod caller;
 mod entry;
 mod exit;
 mod fifo;
@@ -51,6 +53,7 @@ use crate::m::M;
 use crate::p::{HeldP, P, RING};
 
 pub(crate) use blocking::Blocking;
+pub(crate) use caller::{Caller, Limit, Visitor};
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
 pub(crate) use global::Class;

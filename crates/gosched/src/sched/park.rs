@@ -57,19 +57,25 @@ pub(crate) fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -
         Some(rt) => park(rt, reason, publish),
         None => {
             start::ensure_started();
-            let parker = ThreadParker::current();
-            match publish(Waiter::Thread(parker.clone())) {
-                Commit::Refuse => Waited::Refused,
-                Commit::Wait => {
-                    parker.sleep();
-                    Waited::Woken
-                }
-            }
+            block_thread(publish)
         }
     }
 }
 
-fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+/// [`wait`] for a thread that is not ours.
+pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+    let parker = ThreadParker::current();
+    match publish(Waiter::Thread(parker.clone())) {
+        Commit::Refuse => Waited::Refused,
+        Commit::Wait => {
+            parker.sleep();
+            Waited::Woken
+        }
+    }
+}
+
+/// [`wait`] for a goroutine that has entered.
+pub(super) fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     let g = rt.g();
     g.set_reason(reason);
     g.transition(Status::Running, Status::Parking);

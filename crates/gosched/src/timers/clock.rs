@@ -1,6 +1,7 @@
 //! The clock of timers: nanoseconds of CLOCK_MONOTONIC, which `Instant` uses too.
 
 use core::time::Duration;
+use std::time::Instant;
 
 /// Later than everything.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -18,4 +19,9 @@ pub(crate) fn now() -> u64 {
 pub(crate) fn when_after(d: Duration) -> u64 {
     let nanos = u64::try_from(d.as_nanos()).unwrap_or(NEVER);
     now().saturating_add(nanos).min(NEVER - 1)
+}
+
+/// The time of `instant`; one that is past is now.
+pub(crate) fn when_at(instant: Instant) -> u64 {
+    when_after(instant.saturating_duration_since(Instant::now()))
 }

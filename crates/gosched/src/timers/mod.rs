@@ -19,8 +19,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use gosched_queue::{List, Lock, Readied, Token};
 
 use crate::g::G;
+use crate::waiter::{TIMED_OUT, Ticket, Waiter};
 
-pub(crate) use clock::{NEVER, now, when_after};
+pub(crate) use clock::{NEVER, now, when_after, when_at};
 
 /// Children of a heap node.
 const ARITY: usize = 4;
@@ -34,6 +35,8 @@ pub(crate) enum Action {
     Ready(NonNull<G>),
     /// Ends the `park` of goroutine `id`, if it still parks.
     EndPark(NonNull<G>, u64),
+    /// Ends a goroutine's wait as timed out, if nobody has ended it yet.
+    EndWait(NonNull<Ticket>),
 }
 
 /// A timer. Lives in the frame of whoever waits for it.
@@ -149,6 +152,15 @@ fn act(action: Action) -> Option<NonNull<G>> {
                 Token::Absent => g,
                 // An `unpark` came first and wakes it.
                 Token::Consumed => return None,
+            }
+        }
+        Action::EndWait(ticket) => {
+            // SAFETY: the ticket lies beside the timer, which is armed: its owner can't go on before it was claimed, nor
+            // without having disarmed the timer.
+            match unsafe { ticket.as_ref() }.claim(TIMED_OUT)? {
+                Waiter::Goroutine(g) => g,
+                // Threads and tasks have no timers here.
+                Waiter::Thread(_) | Waiter::Async(_) => return None,
             }
         }
     };
