@@ -2,7 +2,6 @@
 
 use core::fmt::Write;
 
-use crate::p::PStatus;
 use crate::sched::SCHED;
 
 /// How many goroutines are listed; the others are counted.
@@ -29,11 +28,7 @@ fn write_all(text: &mut String) -> core::fmt::Result {
         SCHED.num_goroutine(),
     )?;
     for p in SCHED.all_p() {
-        let status = match p.status() {
-            PStatus::Idle => "idle",
-            PStatus::Running => "running",
-            PStatus::Blocking => "syscall",
-        };
+        let status = p.status().name();
         let next = if p.next.is_empty() { "" } else { "+1" };
         let m = p.m().map_or(-1, |m| m.id as i64);
         let tick = p.sched_tick();

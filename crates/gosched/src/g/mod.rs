@@ -87,6 +87,7 @@ pub(crate) struct Birth {
     pub(crate) name: Option<Name>,
     pub(crate) class: StackClass,
     pub(crate) group: Option<NonNull<Group>>,
+    pub(crate) locks: u32,
 }
 
 impl G {
@@ -165,6 +166,11 @@ impl G {
         self.locks.load(Ordering::Relaxed)
     }
 
+    /// The goroutine locks its thread once more, or once less. Own.
+    pub(crate) fn set_locks(&self, locks: u32) {
+        self.locks.store(locks, Ordering::Relaxed);
+    }
+
     /// How many announced blocking calls it is in, one inside the other. Own.
     #[inline]
     pub(crate) fn blocking_depth(&self) -> u32 {
@@ -207,6 +213,7 @@ impl G {
         self.join.reset();
         self.creator.store(birth.creator, Ordering::Relaxed);
         self.created_at.set(Some(birth.place));
+        self.set_locks(birth.locks);
         self.group.set(birth.group);
         // SAFETY: the header is ours; a dead one holds no name, so nothing is dropped here.
         unsafe { *self.name.get() = birth.name };
@@ -266,7 +273,9 @@ impl G {
             Status::Waiting | Status::Parking => self.reason(),
             status => status.name(),
         };
-        Some(View { id: self.id(), name, state, creator, place })
+        // SAFETY: Ms are never freed.
+        let thread = unsafe { self.m().as_ref() }.map(|m| m.id);
+        Some(View { id: self.id(), name, status: scan.status().name(), state, thread, creator, place })
     }
 }
 
@@ -274,7 +283,11 @@ impl G {
 pub(crate) struct View {
     pub(crate) id: u64,
     pub(crate) name: Option<Name>,
+    pub(crate) status: &'static str,
+    /// The status, or why it waits.
     pub(crate) state: &'static str,
+    /// The M it is on, or was on last.
+    pub(crate) thread: Option<u64>,
     pub(crate) creator: u64,
     pub(crate) place: Option<&'static Location<'static>>,
 }

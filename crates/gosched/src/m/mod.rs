@@ -72,6 +72,8 @@ pub(crate) struct M {
     pub(crate) stackless_since: Cell<Option<Instant>>,
     /// Own: a request to yield that a call met which does not move (S39).
     asked_to_yield: Cell<bool>,
+    /// Own: whether the goroutine on this M has stopped the world.
+    stopped_world: Cell<bool>,
     /// Own: dead headers for goroutines created while this M is without a P.
     spare_gs: UnsafeCell<List<G>>,
     /// Own: state of the random generator.
@@ -121,6 +123,7 @@ impl M {
             locked_g: Cell::new(None),
             stackless_since: Cell::new(None),
             asked_to_yield: Cell::new(false),
+            stopped_world: Cell::new(false),
             spare_gs: UnsafeCell::new(List::new()),
             random: Cell::new(crate::runtime::debug::seed() ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             spinning: AtomicBool::new(false),
@@ -194,6 +197,14 @@ impl M {
 
     pub(crate) fn set_asked_to_yield(&self, asked: bool) {
         self.asked_to_yield.set(asked);
+    }
+
+    pub(crate) fn has_stopped_world(&self) -> bool {
+        self.stopped_world.get()
+    }
+
+    pub(crate) fn set_stopped_world(&self, stopped: bool) {
+        self.stopped_world.set(stopped);
     }
 
     /// Forgets requests to yield: they were meant for the goroutine that ran before.

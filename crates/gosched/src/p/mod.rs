@@ -86,6 +86,23 @@ pub(crate) enum PStatus {
     Running = 1,
     /// Its M is in an announced blocking call: whoever makes it another status by CAS has the P (S19).
     Blocking = 2,
+    /// The world is stopped; whoever stopped it has the P.
+    Stopped = 3,
+    /// Beyond GOMAXPROCS, and empty.
+    Dead = 4,
+}
+
+impl PStatus {
+    /// As shown by a dump, in Go's words.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PStatus::Idle => "idle",
+            PStatus::Running => "running",
+            PStatus::Blocking => "syscall",
+            PStatus::Stopped => "gcstop",
+            PStatus::Dead => "dead",
+        }
+    }
 }
 
 // SAFETY: `own` is touched by the owner only (see above).
@@ -131,7 +148,9 @@ impl P {
         match self.status.load(Ordering::Relaxed) {
             0 => PStatus::Idle,
             1 => PStatus::Running,
-            _ => PStatus::Blocking,
+            2 => PStatus::Blocking,
+            3 => PStatus::Stopped,
+            _ => PStatus::Dead,
         }
     }
 
@@ -139,8 +158,7 @@ impl P {
     /// [`leave_blocking`](P::leave_blocking).
     #[inline]
     pub(crate) fn enter_blocking(&self) {
-        self.blocking_tick
-            .store(self.blocking_tick.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.count_blocking();
         self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
         // ORDERING: Release pairs with the Acquire of `leave_blocking`: the winner sees all that was done to the P.
         self.status.store(PStatus::Blocking as u32, Ordering::Release);
@@ -153,6 +171,13 @@ impl P {
         self.status
             .compare_exchange(PStatus::Blocking as u32, to as u32, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
+    }
+
+    /// Counts a blocking call, or the loss of the P in one. By the owner.
+    #[inline]
+    pub(crate) fn count_blocking(&self) {
+        self.blocking_tick
+            .store(self.blocking_tick.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Blocking calls begun so far.
@@ -180,7 +205,12 @@ impl P {
     /// The owner lets go.
     pub(crate) fn stop(&self) {
         self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
-        self.status.store(PStatus::Idle as u32, Ordering::Relaxed);
+        self.set_status(PStatus::Idle);
+    }
+
+    /// Says what the owner, which is no M, makes of the P.
+    pub(crate) fn set_status(&self, status: PStatus) {
+        self.status.store(status as u32, Ordering::Relaxed);
     }
 
     /// Notes a spinner's place for the M that will be made for this P.

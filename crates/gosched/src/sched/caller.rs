@@ -16,7 +16,7 @@ use core::time::Duration;
 use gosched_queue::{Outcome, Wake};
 
 use super::park::{self, Commit, Waited};
-use super::{Rt, arm_here, start};
+use super::{Rt, arm_here, refuse_in_stopped_world, start};
 use crate::timers::{Action, Timer, now};
 use crate::waiter::{TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
 
@@ -145,6 +145,7 @@ fn park_ticket(rt: Rt, reason: WaitReason, limit: Limit, ticket: &Ticket, publis
 }
 
 fn block_thread_ticket(limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
+    refuse_in_stopped_world("wait");
     let parker = ThreadParker::current();
     ticket.put(Waiter::Thread(parker.clone()));
     publish();

@@ -110,6 +110,15 @@ impl GlobalQueue {
         });
     }
 
+    /// Before the number of Ps becomes `procs`: what lies in shards that will not be looked at any more goes to the first.
+    /// While the world is stopped: those without a P only ever put into the first one.
+    pub(super) fn gather(&self, procs: usize) {
+        for shard in &self.woken[self.shards(procs).len()..] {
+            let n = shard.len();
+            shard.take(n, &mut |g| self.woken[0].change(|fifo| fifo.push(g)));
+        }
+    }
+
     /// Takes the first `n` or fewer of a queue of about `len`, into `sink`; `turn` says with which shard to begin.
     pub(super) fn take(
         &self,
@@ -197,5 +206,18 @@ mod tests {
         let half = take(&queue, 3, 45);
         assert_eq!(half, [&gs[..30], &gs[60..75]].concat());
         assert_eq!((take(&queue, 3, 45).len(), queue.len(3)), (45, 0));
+    }
+
+    /// S43: with fewer Ps nothing is left behind in shards that nobody looks at.
+    #[test]
+    fn fewer_shards_lose_nothing() {
+        let gs = runnable(40);
+        let queue = GlobalQueue::new();
+        for (i, g) in gs.iter().enumerate() {
+            queue.push(8, i as u32, *g, Class::Woken);
+        }
+        queue.gather(2);
+        assert_eq!((queue.len(2), queue.len(8)), (40, 40));
+        assert_eq!(take(&queue, 2, 40).len(), 40);
     }
 }

@@ -12,6 +12,8 @@
 //! | `group` | goroutines whose end somebody awaits |
 //! | `schedule` | the loop on g0, the direct switch, the post-switch step |
 //! | `find` | where the next goroutine comes from |
+//! | `mode` | one word that says what is out of the ordinary |
+//! | `world`, `resize` | stop-the-world, and the number of Ps |
 //! | `held` | goroutines that may not start yet |
 //! | `retake` | what the monitor asks of the scheduler |
 //! | `idle` | who sleeps, who is woken |
@@ -30,7 +32,9 @@ mod global;
 mod group;
 mod held;
 mod idle;
+mod mode;
 mod park;
+mod resize;
 mod retake;
 mod schedule;
 mod spawn;
@@ -38,6 +42,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod world;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -60,12 +65,15 @@ pub(crate) use global::Class;
 use global::GlobalQueue;
 pub(crate) use group::Group;
 use held::Held;
+use mode::Mode;
 pub(crate) use held::SOFT_LIMIT;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Role, Spawn, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
+pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world};
+use world::World;
 
 /// More Ps than this cannot be asked for.
 pub(crate) const MAX_PROCS: usize = 1024;
@@ -81,12 +89,18 @@ pub(crate) struct Sched {
     pub(crate) taker: Lock<TakerToken>,
     computing_without_p: AtomicU32,
     lost_to_blocking: AtomicU32,
+    /// Ms in announced blocking calls whose P was taken.
+    left_in_calls: AtomicU32,
     held: Held,
     /// Ms that at present only pick goroutines they have no stack for.
     stackless: AtomicU32,
     all_p: [AtomicPtr<P>; MAX_PROCS],
     procs: AtomicU32,
-    steal_order: OnceLock<StealOrder>,
+    /// For every number of Ps that there ever was, the orders to steal in.
+    steal_orders: [OnceLock<StealOrder>; MAX_PROCS + 1],
+    /// Why the usual way is not the one to go; 0 in a quiet hour.
+    mode: Mode,
+    world: World,
     all_m: AtomicPtr<M>,
     m_count: AtomicU64,
     max_threads: AtomicU64,
@@ -118,11 +132,14 @@ impl Sched {
             taker: Lock::new(unsafe { TakerToken::new() }),
             computing_without_p: AtomicU32::new(0),
             lost_to_blocking: AtomicU32::new(0),
+            left_in_calls: AtomicU32::new(0),
             held: Held::new(),
             stackless: AtomicU32::new(0),
             all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
             procs: AtomicU32::new(0),
-            steal_order: OnceLock::new(),
+            steal_orders: [const { OnceLock::new() }; MAX_PROCS + 1],
+            mode: Mode::new(),
+            world: World::new(),
             all_m: AtomicPtr::new(core::ptr::null_mut()),
             m_count: AtomicU64::new(0),
             max_threads: AtomicU64::new(u64::MAX),
@@ -142,7 +159,12 @@ impl Sched {
         self.procs.load(Ordering::Relaxed)
     }
 
-    /// All Ps (S5).
+    /// The orders in which a thief may ask the Ps there are.
+    fn steal_order(&self) -> Option<&StealOrder> {
+        self.steal_orders[self.procs() as usize].get()
+    }
+
+    /// All Ps, those that fell away with a smaller GOMAXPROCS included (S5).
     pub(crate) fn all_p(&self) -> impl Iterator<Item = &'static P> + '_ {
         // ORDERING: Acquire pairs with the Release in `start`: a P that is seen is whole.
         // SAFETY: Ps are never freed.

@@ -4,6 +4,7 @@ use core::sync::atomic::Ordering;
 
 use super::Sched;
 use crate::m::{M, Taken};
+use crate::p::{P, PStatus};
 
 impl Sched {
     /// Whether every P is idle.
@@ -42,6 +43,22 @@ impl Sched {
     pub(crate) fn count_found_again(&self, m: &M) {
         let kind = m.set_taken(Taken::No);
         self.count(kind, u32::MAX);
+    }
+
+    /// Takes a P whose M is in an announced blocking call, making it `to`; one of several who try wins.
+    pub(crate) fn take_from_blocking(&self, p: &P, to: PStatus) -> bool {
+        // Before the taking, so that the M, when it finds out, finds itself counted.
+        self.left_in_calls.fetch_add(1, Ordering::Relaxed);
+        let taken = p.leave_blocking(to);
+        if !taken {
+            self.left_in_calls.fetch_sub(1, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// An M is back from an announced blocking call and finds that its P was taken.
+    pub(super) fn count_back_from_call(&self) {
+        self.left_in_calls.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Adds `change` (modulo 2³²) to the count of `kind`.

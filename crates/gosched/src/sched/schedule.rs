@@ -134,9 +134,7 @@ pub(super) fn leave(m: &'static M, g: &'static G, post: Post) {
     unsafe { switch(g.buf.get(), target) };
     if bound {
         m.locked_g.set(None);
-        if g.locks() == 0 {
-            g.set_locked_m(None);
-        }
+        g.set_locked_m(None);
     }
     after_switch();
 }
@@ -154,7 +152,7 @@ fn to_g0(m: &'static M) -> *const Gobuf {
 /// Where a goroutine that leaves goes: straight to the next one, if it is at hand and can run here at once.
 #[inline]
 fn next_context(m: &'static M) -> *const Gobuf {
-    let Some(p) = m.p() else { return to_g0(m) };
+    let Some(p) = m.p().filter(|_| !SCHED.mode.is_stopping()) else { return to_g0(m) };
     // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
     let p = unsafe { p.held() };
     let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };
@@ -171,7 +169,7 @@ fn next_context(m: &'static M) -> *const Gobuf {
 /// As [`next_context`], for a goroutine that has ended: its stack, now the M's, goes to the next one in place if that
 /// one is fresh.
 pub(super) fn next_context_after_exit(m: &'static M) -> *const Gobuf {
-    let Some(p) = m.p() else { return to_g0(m) };
+    let Some(p) = m.p().filter(|_| !SCHED.mode.is_stopping()) else { return to_g0(m) };
     // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
     let p = unsafe { p.held() };
     let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };

@@ -18,6 +18,8 @@ pub(crate) struct Spawn {
     pub(crate) role: Role,
     /// The group it counts in, and which outlives it.
     pub(crate) group: Option<NonNull<Group>>,
+    /// How often it has locked its thread from the beginning (S51).
+    pub(crate) locks: u32,
     pub(crate) place: &'static Location<'static>,
 }
 
@@ -71,6 +73,7 @@ where
         name: how.name,
         class: how.class.unwrap_or_else(start::default_class),
         group: how.group,
+        locks: how.locks,
     };
     // SAFETY: a header from a cache of dead or fresh ones is ours alone, and its slot is empty; that the closure's
     // borrows live long enough is the caller's promise.

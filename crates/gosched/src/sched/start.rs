@@ -6,13 +6,12 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Once;
 
-use gosched_queue::{StealOrder, barrier};
+use gosched_queue::barrier;
 use gosched_switch::{StackClass, check_platform};
 
-use super::{SCHED, Sched};
+use super::SCHED;
 use crate::fatal::fatal;
 use crate::m::{current, template};
-use crate::p::P;
 use crate::runtime::config::{self, Settings};
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
@@ -53,7 +52,7 @@ pub(crate) fn started_procs() -> usize {
 
 /// The class of stacks for goroutines that ask for nothing else. Valid once started.
 #[inline]
-pub(super) fn default_class() -> StackClass {
+pub(crate) fn default_class() -> StackClass {
     config::settings().stack
 }
 
@@ -66,28 +65,13 @@ fn start(settings: &'static Settings) {
     panics::install_hook();
     thread::on_fork(forked);
     SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
-    SCHED.make_ps(settings.procs, settings.stack);
+    SCHED.make_first_ps(settings.procs);
     let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));
     if let Err(error) = template::start(defaults).and_then(|()| sysmon::start(defaults)) {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
     }
     // ORDERING: Release pairs with the Acquire in `ensure_started`.
     STATE.store(STARTED, Ordering::Release);
-}
-
-impl Sched {
-    /// Makes the Ps, all idle.
-    #[doc(alias = "procresize")]
-    pub(super) fn make_ps(&self, n: u32, stacks: StackClass) {
-        let _ = self.steal_order.set(StealOrder::new(n));
-        for id in (0..n).rev() {
-            let p: &'static P = Box::leak(Box::new(P::new(id, stacks)));
-            // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
-            self.all_p[id as usize].store(core::ptr::from_ref(p).cast_mut(), Ordering::Release);
-            self.put_idle_p(&mut self.lock.lock(), p);
-        }
-        self.procs.store(n, Ordering::Relaxed);
-    }
 }
 
 /// In the child of a fork: this thread is nobody's M, and the runtime is dead.

@@ -17,10 +17,11 @@ use std::io;
 
 use gosched_queue::{Dormant, Retaking, TakerToken, barrier};
 
-use crate::fatal::say;
+use crate::dump;
+use crate::fatal::{fatal, say, write_stderr};
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
-use crate::sched::{SCHED, SOFT_LIMIT};
+use crate::sched::{LONGEST_STOP, SCHED, SOFT_LIMIT};
 use crate::sys::thread::{self, Defaults};
 use crate::timers::now;
 use pace::Pace;
@@ -152,9 +153,22 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
             pace = Pace::new();
         }
         std::thread::sleep(pace.pause());
+        if SCHED.is_stopped() {
+            await_start();
+            continue;
+        }
         let tick = monitor.tick(now());
         pace.note(tick);
         pace.charge(probe::own_cpu_time(), now());
+    }
+}
+
+/// Sleeps while the world stands still; for too long, and the process ends (API).
+fn await_start() {
+    if SCHED.await_start(LONGEST_STOP) {
+        let headline = "fatal error: the closure of stop_the_world does not end; all goroutines:";
+        write_stderr(dump::all(headline).as_bytes());
+        fatal!("the world stood still for {LONGEST_STOP:?}: the closure of stop_the_world must not wait for anybody");
     }
 }
 
@@ -197,7 +211,7 @@ impl Monitor {
         let mut places = begun.iter_mut();
         for p in SCHED.all_p() {
             match p.status() {
-                PStatus::Idle => {}
+                PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
                 PStatus::Blocking => tick = tick.max(retake_blocking(p, now)),
                 PStatus::Running => {
                     tick = tick.max(Tick::Busy);
@@ -287,7 +301,7 @@ const MAX_AT_ONCE: usize = 16;
 fn retake_blocking(p: &'static P, now: u64) -> Tick {
     let waited = p.seen.blocking_for(p.blocking_tick(), now);
     let wanted = waited > 0 && (p.has_work() || SCHED.nobody_would_find_work());
-    if !(wanted || waited > BLOCKING_UNWANTED) || !p.leave_blocking(PStatus::Idle) {
+    if !(wanted || waited > BLOCKING_UNWANTED) || !SCHED.take_from_blocking(p, PStatus::Idle) {
         return Tick::Busy;
     }
     SCHED.hand_off_p(p);

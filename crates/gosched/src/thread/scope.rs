@@ -82,7 +82,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         T: Send + 'scope,
     {
         let how =
-            Spawn { name: None, class: None, role: Role::Ordinary, group: None, place: Location::caller() };
+            Spawn { name: None, class: None, role: Role::Ordinary, group: None, locks: 0, place: Location::caller() };
         self.spawn_with(how, f)
     }
 

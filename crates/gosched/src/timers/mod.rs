@@ -135,6 +135,15 @@ impl TimerHeap {
         self.note_first(&entries);
     }
 
+    /// Moves everything to `other`.
+    pub(crate) fn drain_into(&self, other: &TimerHeap) {
+        let moved = core::mem::take(&mut *self.entries.lock());
+        for entry in moved {
+            // SAFETY: armed, so alive; nobody else reaches for it while the world is stopped.
+            unsafe { other.arm(entry.timer.as_ref(), entry.when) };
+        }
+    }
+
     /// How many are armed.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
