@@ -2,6 +2,7 @@
 
 use core::fmt::Write;
 
+use crate::fatal::{EXIT_STATUS, write_stderr};
 use crate::sched::SCHED;
 
 /// How many goroutines are listed; the others are counted.
@@ -13,6 +14,15 @@ pub(crate) fn all(headline: &str) -> String {
     // Writing to a String can't fail.
     let _ = write_all(&mut text);
     text
+}
+
+/// All goroutines are asleep for ever: says so, shows them, and ends the process (S48).
+pub(crate) fn deadlock() -> ! {
+    let mut text = String::from("fatal error: all goroutines are asleep - deadlock!\n");
+    let _ = write_goroutines(&mut text);
+    write_stderr(text.as_bytes());
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(EXIT_STATUS) }
 }
 
 fn write_all(text: &mut String) -> core::fmt::Result {

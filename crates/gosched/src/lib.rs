@@ -31,8 +31,9 @@
 //! # Environment
 //!
 //! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
-//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order) and
-//! `seed=n` (random choices begin there).
+//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order),
+//! `seed=n` (random choices begin there), `deadlock=0` (no look whether all goroutines are asleep for ever) and `migrate=1`
+//! (every moving call really moves: for tests).
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
@@ -42,6 +43,7 @@ compile_error!(
     "gosched runs on Linux on x86_64; another architecture needs one file in gosched-switch's src/arch"
 );
 
+#[allow(unsafe_code)]
 mod dump;
 #[allow(unsafe_code)]
 mod fatal;

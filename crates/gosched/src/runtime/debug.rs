@@ -14,11 +14,15 @@ pub(crate) struct Debug {
     pub(crate) randomize: bool,
     /// `seed=n`: the random generators start from here.
     pub(crate) seed: Option<u64>,
+    /// `deadlock=0`: nobody looks whether all goroutines are asleep for ever (S48).
+    pub(crate) deadlock: bool,
+    /// `migrate=1`: every moving call moves the goroutine to another thread (D1).
+    pub(crate) migrate: bool,
 }
 
 impl Default for Debug {
     fn default() -> Debug {
-        Debug { randomize: true, seed: None }
+        Debug { randomize: true, seed: None, deadlock: true, migrate: false }
     }
 }
 
@@ -43,6 +47,16 @@ pub(crate) fn seed() -> u64 {
     })
 }
 
+/// Sets a switch from `0` or `1`; `false` if the value is neither.
+fn set(switch: &mut bool, value: &str) -> bool {
+    match value.trim() {
+        "0" => *switch = false,
+        "1" => *switch = true,
+        _ => return false,
+    }
+    true
+}
+
 fn parse(text: &str) -> (Debug, Vec<String>) {
     let mut debug = Debug::default();
     let mut complaints = Vec::new();
@@ -52,20 +66,15 @@ fn parse(text: &str) -> (Debug, Vec<String>) {
             continue;
         };
         let understood = match key.trim() {
-            "randomize" => match value.trim() {
-                "0" => {
-                    debug.randomize = false;
-                    true
-                }
-                "1" => true,
-                _ => false,
-            },
+            "randomize" => set(&mut debug.randomize, value),
+            "deadlock" => set(&mut debug.deadlock, value),
+            "migrate" => set(&mut debug.migrate, value),
             "seed" => {
                 debug.seed = value.trim().parse().ok();
                 debug.seed.is_some()
             }
             _ => {
-                complaints.push(format!("unknown key {key:?} (known: randomize, seed)"));
+                complaints.push(format!("unknown key {key:?} (known: randomize, seed, deadlock, migrate)"));
                 continue;
             }
         };
@@ -82,8 +91,8 @@ mod tests {
 
     #[test]
     fn known_keys_are_understood() {
-        let (debug, complaints) = parse("randomize=0, seed=42");
-        assert_eq!(debug, Debug { randomize: false, seed: Some(42) });
+        let (debug, complaints) = parse("randomize=0, seed=42,deadlock=0,migrate=1");
+        assert_eq!(debug, Debug { randomize: false, seed: Some(42), deadlock: false, migrate: true });
         assert!(complaints.is_empty());
     }
 

@@ -40,6 +40,7 @@ impl Sched {
     #[doc(alias = "pidleget")]
     pub(super) fn get_idle_p(&self, shared: &mut Shared) -> Option<&'static P> {
         let p = shared.idle_ps.pop_front()?;
+        shared.idle_ps_taken += 1;
         let _ = self.idle.p_busy();
         sysmon::wake_up();
         // SAFETY: Ps are never freed.

@@ -12,6 +12,7 @@
 //! | `group` | goroutines whose end somebody awaits |
 //! | `schedule` | the loop on g0, the direct switch, the post-switch step |
 //! | `find` | where the next goroutine comes from |
+//! | `dead` | whether any goroutine can ever run again |
 //! | `mode` | one word that says what is out of the ordinary |
 //! | `world`, `resize` | stop-the-world, and the number of Ps |
 //! | `held` | goroutines that may not start yet |
@@ -24,6 +25,7 @@
 
 mod blocking;
 mod caller;
+mod dead;
 mod entry;
 mod exit;
 mod fifo;
@@ -59,21 +61,22 @@ use crate::p::{HeldP, P, RING};
 
 pub(crate) use blocking::Blocking;
 pub(crate) use caller::{Caller, Limit, Visitor};
+pub(crate) use dead::Deadlock;
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
 pub(crate) use global::Class;
 use global::GlobalQueue;
 pub(crate) use group::Group;
 use held::Held;
-use mode::Mode;
 pub(crate) use held::SOFT_LIMIT;
+use mode::Mode;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Role, Spawn, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
-pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world};
 use world::World;
+pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world};
 
 /// More Ps than this cannot be asked for.
 pub(crate) const MAX_PROCS: usize = 1024;
@@ -118,13 +121,15 @@ pub(crate) struct Sched {
 /// What `SCHED.lock` guards.
 struct Shared {
     idle_ps: List<P>,
+    /// How often one was taken off that list: while this stands still, with all Ps there, no goroutine has got one.
+    idle_ps_taken: u64,
     idle_ms: List<M>,
 }
 
 impl Sched {
     const fn new() -> Sched {
         Sched {
-            lock: Lock::new(Shared { idle_ps: List::new(), idle_ms: List::new() }),
+            lock: Lock::new(Shared { idle_ps: List::new(), idle_ps_taken: 0, idle_ms: List::new() }),
             runq: GlobalQueue::new(),
             idle: IdleWord::new(0),
             keeper: Keeper::new(),

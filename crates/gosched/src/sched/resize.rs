@@ -6,15 +6,16 @@
 use core::sync::atomic::Ordering;
 
 use gosched_queue::{List, StealOrder};
+use gosched_switch::StackClass;
 
-use super::{Sched, start};
+use super::Sched;
 use crate::p::{HeldP, P, PStatus};
 
 impl Sched {
     /// The first Ps, all idle. No M exists yet.
     #[doc(alias = "procresize")]
-    pub(super) fn make_first_ps(&self, n: u32) {
-        self.resize(n);
+    pub(super) fn make_first_ps(&self, n: u32, stacks: StackClass) {
+        self.resize(n, stacks);
         let mut shared = self.lock.lock();
         for p in self.all_p().collect::<Vec<_>>().into_iter().rev() {
             self.put_idle_p(&mut shared, p);
@@ -25,14 +26,14 @@ impl Sched {
     /// ones had queued goes to the global queue. Allocates.
     ///
     /// By whoever has stopped the world, or before there is one.
-    pub(super) fn resize(&self, n: u32) {
+    pub(super) fn resize(&self, n: u32, stacks: StackClass) {
         let before = self.procs();
         self.steal_orders[n as usize].get_or_init(|| StealOrder::new(n));
         for id in before..n {
             match self.p(id) {
                 Some(dead) => dead.set_status(PStatus::Stopped),
                 None => {
-                    let p: &'static P = Box::leak(Box::new(P::new(id, start::default_class())));
+                    let p: &'static P = Box::leak(Box::new(P::new(id, stacks)));
                     // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
                     self.all_p[id as usize].store(core::ptr::from_ref(p).cast_mut(), Ordering::Release);
                 }

@@ -52,7 +52,7 @@ pub(crate) fn started_procs() -> usize {
 
 /// The class of stacks for goroutines that ask for nothing else. Valid once started.
 #[inline]
-pub(crate) fn default_class() -> StackClass {
+pub(super) fn default_class() -> StackClass {
     config::settings().stack
 }
 
@@ -65,7 +65,7 @@ fn start(settings: &'static Settings) {
     panics::install_hook();
     thread::on_fork(forked);
     SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
-    SCHED.make_first_ps(settings.procs);
+    SCHED.make_first_ps(settings.procs, settings.stack);
     let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));
     if let Err(error) = template::start(defaults).and_then(|()| sysmon::start(defaults)) {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use gosched_queue::{List, Lock, Note, Wake, barrier};
 
-use super::{Caller, Rt, SCHED, Sched, Visitor};
+use super::{Caller, Rt, SCHED, Sched, Visitor, start};
 use crate::fatal::fatal;
 use crate::m::{M, Taken, current};
 use crate::p::{P, PStatus};
@@ -160,7 +160,9 @@ pub(crate) fn refuse_in_stopped_world(what: &str) {
         None => HAS_STOPPED.try_with(Cell::get).unwrap_or(false),
     };
     if has_stopped {
-        panic!("the closure of stop_the_world must not {what}: everybody who could end the wait stands still");
+        panic!(
+            "the closure of stop_the_world must not {what}: everybody who could end the wait stands still"
+        );
     }
 }
 
@@ -339,7 +341,7 @@ impl Sched {
     #[doc(alias = "startTheWorldWithSema")]
     fn start_the_world(&self, procs: u32, m: Option<&'static M>, own: Option<&'static P>) {
         if procs != self.procs() {
-            self.resize(procs);
+            self.resize(procs, start::default_class());
         }
         let own = m.and_then(|_| own.filter(|p| p.id < procs).or_else(|| self.p(0)));
         let mut busy = List::new();

@@ -13,18 +13,19 @@ mod probe;
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::time::Duration;
 use std::io;
 
-use gosched_queue::{Dormant, Retaking, TakerToken, barrier};
+use gosched_queue::{Dormant, Retaking, TakerToken, Wake, barrier};
 
 use crate::dump;
 use crate::fatal::{fatal, say, write_stderr};
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
-use crate::sched::{LONGEST_STOP, SCHED, SOFT_LIMIT};
+use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
 use crate::sys::thread::{self, Defaults};
 use crate::timers::now;
-use pace::Pace;
+use pace::{Pace, Patience};
 
 pub(crate) use probe::Probe;
 
@@ -147,10 +148,17 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_tight_timer_slack();
     let mut pace = Pace::new();
     let mut monitor = Monitor::new();
+    let mut patience = Patience::new();
     loop {
         if pace.is_idle_for_long() {
-            DORMANT.sleep_unless(|| !SCHED.all_idle() || SCHED.held_back() > 0);
-            pace = Pace::new();
+            let limit = look_for_deadlock(&mut patience);
+            match DORMANT.sleep_unless(limit, || !SCHED.all_idle() || SCHED.held_back() > 0) {
+                Wake::TimedOut => continue,
+                Wake::Woken => {
+                    pace = Pace::new();
+                    patience = Patience::new();
+                }
+            }
         }
         std::thread::sleep(pace.pause());
         if SCHED.is_stopped() {
@@ -163,12 +171,24 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     }
 }
 
+/// Ends the process if no goroutine can ever run again; else says how long to sleep before the next look, if one is needed:
+/// while only threads that are not ours stand in the way (S48).
+fn look_for_deadlock(patience: &mut Patience) -> Option<Duration> {
+    match SCHED.check_dead() {
+        Deadlock::No => None,
+        Deadlock::ThreadsInTheWay => Some(patience.next()),
+        Deadlock::Yes => dump::deadlock(),
+    }
+}
+
 /// Sleeps while the world stands still; for too long, and the process ends (API).
 fn await_start() {
     if SCHED.await_start(LONGEST_STOP) {
         let headline = "fatal error: the closure of stop_the_world does not end; all goroutines:";
         write_stderr(dump::all(headline).as_bytes());
-        fatal!("the world stood still for {LONGEST_STOP:?}: the closure of stop_the_world must not wait for anybody");
+        fatal!(
+            "the world stood still for {LONGEST_STOP:?}: the closure of stop_the_world must not wait for anybody"
+        );
     }
 }
 

@@ -32,6 +32,31 @@ pub fn child(test: &'static str, body: impl FnOnce()) -> Child {
     Child::of(test).env(ROLE, test)
 }
 
+/// As [`child`], for a test binary without a harness: the child has no thread but the one that runs `body`, and so no
+/// watchdog of its own; the parent's kills it.
+pub fn child_alone(test: &'static str, body: impl FnOnce()) -> Child {
+    if std::env::var(ROLE).is_ok_and(|role| role == test) {
+        println!("running 1 test\nchild {test}");
+        body();
+        std::process::exit(0);
+    }
+    Child::of(test).env(ROLE, test)
+}
+
+/// In a test binary without a harness: the tests that are asked for on the command line, or the one that this child is.
+pub fn run_tests(tests: &[(&'static str, fn())]) {
+    let role = std::env::var(ROLE).ok();
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let is_asked = |name: &str| match &role {
+        Some(role) => role == name,
+        None => asked.is_empty() || asked.iter().any(|asked| name.contains(asked.as_str())),
+    };
+    for (name, test) in tests.iter().filter(|(name, _)| is_asked(name)) {
+        test();
+        println!("test {name} ... ok");
+    }
+}
+
 /// What the parent passed with [`Child::arg`].
 pub fn arg() -> String {
     std::env::var(ARG).expect("the parent passes an argument")
