@@ -420,3 +420,45 @@ fn calls_without_a_p() {
         child("calls_without_a_p", body).procs(procs).limit(LIMIT).run().ok();
     }
 }
+/// D1: with `GOSCHED_DEBUG=migrate=1` every moving call moves the goroutine to another thread, and no other call does.
+#[test]
+fn migrate_moves_at_every_moving_call() {
+    for procs in [1, 2] {
+        common::child("migrate_moves_at_every_moving_call", || {
+            gosched::run(|| {
+                let moving: [(&str, fn()); 6] = [
+                    ("yield_now", gosched::yield_now),
+                    ("checkpoint", gosched::runtime::checkpoint),
+                    ("sleep", || gosched::sleep(Duration::from_micros(100))),
+                    ("join", || gosched::go(|| ()).join().unwrap()),
+                    ("blocking", || gosched::runtime::blocking(|| ())),
+                    ("park", || {
+                        gosched::thread::current().unpark();
+                        gosched::thread::park();
+                    }),
+                ];
+                for (name, call) in moving {
+                    let moved = (0..20)
+                        .filter(|_| {
+                            let before = common::tid();
+                            call();
+                            common::tid() != before
+                        })
+                        .count();
+                    assert!(moved >= 18, "{name} moved {moved} times of 20");
+                }
+                let before = common::tid();
+                for _ in 0..1000 {
+                    drop(gosched::go(|| ()));
+                    gosched::thread::current().unpark();
+                    assert!(gosched::runtime::num_goroutine() > 0);
+                }
+                assert_eq!(common::tid(), before, "a call that does not move has moved");
+            });
+        })
+        .procs(procs)
+        .env("GOSCHED_DEBUG", "migrate=1")
+        .run()
+        .ok();
+    }
+}

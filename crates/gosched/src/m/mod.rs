@@ -33,6 +33,8 @@ pub(crate) enum Post {
     Requeue(NonNull<G>),
     /// As `Requeue`, behind those that were woken: it was preempted, or has lost its P (D1).
     RequeueLast(NonNull<G>),
+    /// As `Requeue`, and the M gives its P to another one, so that the goroutine goes on elsewhere.
+    Migrate(NonNull<G>),
     /// The stack of one that ended goes to the cache.
     FreeStack,
 }
@@ -207,11 +209,12 @@ impl M {
         self.stopped_world.set(stopped);
     }
 
-    /// Forgets requests to yield: they were meant for the goroutine that ran before.
+    /// Forgets requests to yield: they were meant for the goroutine that ran before. With `migrate=1` every goroutine that
+    /// begins to run is asked to go elsewhere.
     #[inline]
     pub(crate) fn clear_preempt(&self) {
         self.owner.clear_preempt();
-        self.asked_to_yield.set(false);
+        self.asked_to_yield.set(SCHED.is_migrating());
     }
 
     #[inline]

@@ -88,12 +88,16 @@ impl Rt {
             SCHED.wait_at_gate(m);
         }
         let asked = m.asked_to_yield();
-        m.set_asked_to_yield(false);
+        m.set_asked_to_yield(SCHED.is_migrating());
         match settled {
             Settled::Kept if !asked => {}
             Settled::Kept | Settled::Preempted => {
                 if !schedule::is_bound(g) {
-                    schedule::leave(m, g, Post::RequeueLast(g.into()));
+                    let post = match SCHED.is_migrating() {
+                        true => Post::Migrate(g.into()),
+                        false => Post::RequeueLast(g.into()),
+                    };
+                    schedule::leave(m, g, post);
                 }
             }
             Settled::Lost => {

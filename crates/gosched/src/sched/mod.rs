@@ -164,6 +164,19 @@ impl Sched {
         self.procs.load(Ordering::Relaxed)
     }
 
+    /// Whether new goroutines are to stand behind woken ones, because some compute while others wait. By the monitor.
+    pub(crate) fn set_under_pressure(&self, on: bool) {
+        if self.mode.is_under_pressure() != on {
+            self.mode.set_under_pressure(on);
+        }
+    }
+
+    /// Whether a goroutine that begins to run is to yield at its first moving call, as at every one.
+    #[inline]
+    pub(crate) fn is_migrating(&self) -> bool {
+        self.mode.is_migrating()
+    }
+
     /// The orders in which a thief may ask the Ps there are.
     fn steal_order(&self) -> Option<&StealOrder> {
         self.steal_orders[self.procs() as usize].get()

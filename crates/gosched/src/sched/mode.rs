@@ -1,7 +1,7 @@
 //! One word that says what is out of the ordinary, so that a pick in a quiet hour looks at one thing only.
 //!
 //! Invariants: STOP is set and cleared under `SCHED.lock`; whoever holds that lock and finds it clear may hand out idle Ps.
-//! PRESSURE is the monitor's.
+//! PRESSURE is the monitor's. MIGRATE is set at the start, or never.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,6 +9,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 const STOP: u32 = 1;
 /// Goroutines that compute have used up their slices while others waited: those that have not run yet stand behind.
 const PRESSURE: u32 = 2;
+/// Every moving call moves (`GOSCHED_DEBUG=migrate=1`).
+const MIGRATE: u32 = 4;
 
 pub(super) struct Mode(AtomicU32);
 
@@ -40,6 +42,16 @@ impl Mode {
 
     pub(super) fn set_under_pressure(&self, on: bool) {
         self.set(PRESSURE, on);
+    }
+
+    /// Whether every moving call is to move.
+    #[inline]
+    pub(super) fn is_migrating(&self) -> bool {
+        self.has(MIGRATE)
+    }
+
+    pub(super) fn set_migrating(&self) {
+        self.set(MIGRATE, true);
     }
 
     fn set(&self, bit: u32, on: bool) {

@@ -13,6 +13,7 @@ use super::SCHED;
 use crate::fatal::fatal;
 use crate::m::{current, template};
 use crate::runtime::config::{self, Settings};
+use crate::runtime::debug;
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
 use crate::{overflow, panics, sysmon};
@@ -65,6 +66,9 @@ fn start(settings: &'static Settings) {
     panics::install_hook();
     thread::on_fork(forked);
     SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
+    if debug::get().migrate {
+        SCHED.mode.set_migrating();
+    }
     SCHED.make_first_ps(settings.procs, settings.stack);
     let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));
     if let Err(error) = template::start(defaults).and_then(|()| sysmon::start(defaults)) {

@@ -44,6 +44,8 @@ const SLOW_HAND_OFF: u64 = 1_000_000;
 const SLOW_START: u64 = 50_000_000;
 /// The most doublings of those times.
 const SLOWEST: u32 = 8;
+/// How long new goroutines stand behind woken ones after one was found computing beyond its slice.
+const PRESSURE_LASTS: u64 = 100_000_000;
 const STACK_BYTES: usize = 128 * 1024;
 
 /// What the monitor last saw of a P.
@@ -209,16 +211,25 @@ struct Monitor {
     slow_hand_off: Slow,
     slow_start: Slow,
     warned: bool,
+    /// When a goroutine was last found computing beyond its slice while others waited.
+    hogged_at: Option<u64>,
 }
 
 impl Monitor {
     fn new() -> Monitor {
         let slow = |every| Slow { every, last: 0 };
-        Monitor { slow_hand_off: slow(SLOW_HAND_OFF), slow_start: slow(SLOW_START), warned: false }
+        Monitor {
+            slow_hand_off: slow(SLOW_HAND_OFF),
+            slow_start: slow(SLOW_START),
+            warned: false,
+            hogged_at: None,
+        }
     }
 
     fn tick(&mut self, now: u64) -> Tick {
         let mut tick = Tick::Quiet;
+        let pressure = self.hogged_at.is_some_and(|at| now.saturating_sub(at) < PRESSURE_LASTS);
+        SCHED.set_under_pressure(pressure);
         if SCHED.held_back() > 0 {
             self.let_go(now);
             tick = Tick::Busy;
@@ -259,6 +270,8 @@ impl Monitor {
         match judge(p, m, now) {
             Verdict::Leave => None,
             Verdict::Ask => {
+                self.hogged_at = Some(now);
+                SCHED.set_under_pressure(true);
                 let _ = m.owner.request_preempt(taker);
                 None
             }
