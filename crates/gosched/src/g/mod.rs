@@ -24,6 +24,7 @@ use std::sync::Arc;
 use gosched_queue::{JoinWord, Linked, Status, StatusWord, TokenWord};
 use gosched_switch::{Gobuf, Stack, StackClass};
 
+use crate::context::{Node, Slot};
 use crate::fatal::fatal;
 use crate::m::M;
 use crate::sched::Group;
@@ -61,6 +62,8 @@ pub(crate) struct G {
     created_at: Cell<Option<&'static Location<'static>>>,
     name: UnsafeCell<Option<Name>>,
     group: Cell<Option<NonNull<Group>>>,
+    /// The context it runs under; its own, from its birth to its end.
+    pub(crate) context: Slot,
     pub(crate) payload: UnsafeCell<Payload>,
 }
 
@@ -88,6 +91,7 @@ pub(crate) struct Birth {
     pub(crate) class: StackClass,
     pub(crate) group: Option<NonNull<Group>>,
     pub(crate) locks: u32,
+    pub(crate) context: Option<Arc<Node>>,
 }
 
 impl G {
@@ -113,6 +117,7 @@ impl G {
             created_at: Cell::new(None),
             name: UnsafeCell::new(None),
             group: Cell::new(None),
+            context: Slot::new(),
             payload: UnsafeCell::new(Payload::empty()),
         }
     }
@@ -215,6 +220,7 @@ impl G {
         self.created_at.set(Some(birth.place));
         self.set_locks(birth.locks);
         self.group.set(birth.group);
+        self.context.put(birth.context);
         // SAFETY: the header is ours; a dead one holds no name, so nothing is dropped here.
         unsafe { *self.name.get() = birth.name };
     }

@@ -60,7 +60,7 @@ use crate::m::M;
 use crate::p::{HeldP, P, RING};
 
 pub(crate) use blocking::Blocking;
-pub(crate) use caller::{Caller, Limit, Visitor};
+pub(crate) use caller::{Caller, Interruptible, Limit, Visitor};
 pub(crate) use dead::Deadlock;
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
@@ -72,7 +72,7 @@ pub(crate) use held::SOFT_LIMIT;
 use mode::Mode;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
-pub(crate) use spawn::{Role, Spawn, spawn};
+pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
 use world::World;
