@@ -31,8 +31,15 @@
 //! # Environment
 //!
 //! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
-//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order) and
-//! `seed=n` (random choices begin there).
+//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order),
+//! `seed=n` (random choices begin there) and `stall=ms` (who holds its thread for longer, computing or blocked, is reported
+//! with its stack, once for each place).
+//!
+//! # When it hangs
+//!
+//! SIGQUIT (Ctrl-\ in a terminal) prints every goroutine with its state, how long it has waited, its stack and who
+//! created it, and ends the process with status 2, as in Go. It is taken only if the program leaves it at its default.
+//! [`runtime::stacks`] gives the same text at any time.
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]

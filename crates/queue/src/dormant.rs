@@ -35,7 +35,7 @@ impl Dormant {
 
     /// Sleeps until woken, unless `needed`.
     pub fn sleep_unless(&self, needed: impl FnOnce() -> bool) {
-        // ORDERING: `SeqCst`: before the look; partner is the load in `wake_up`. (A swap, for `dekker_fence`.)
+        // ORDERING: `SeqCst`: before the look; partner is the load in `wake_up_after`. (A swap, for `dekker_fence`.)
         self.state.swap(ASLEEP, Ordering::SeqCst);
         dekker_fence();
         // ORDERING: partner is the CAS in `wake_up_slow`: if it came first, its wake-up is waited for.
@@ -47,19 +47,27 @@ impl Dormant {
         self.note.clear();
     }
 
-    /// It is needed: wakes it if it sleeps. After the reason was published by a `SeqCst` write.
+    /// It is needed: wakes it if it sleeps. After the reason was published by a `SeqCst` write. Async-signal-safe.
     #[inline]
     pub fn wake_up(&self) {
+        self.wake_up_after(|| ());
+    }
+
+    /// As [`wake_up`](Dormant::wake_up); if it sleeps, `first` is done first, so that nobody finds it awake and `first`
+    /// undone. Several may do so at once.
+    #[inline]
+    pub fn wake_up_after(&self, first: impl FnOnce()) {
         dekker_fence();
         // ORDERING: `SeqCst`: after the reason; partner is the swap in `sleep_unless`.
         if self.state.load(Ordering::SeqCst) == ASLEEP {
+            first();
             self.wake_up_slow();
         }
     }
 
     #[cold]
     fn wake_up_slow(&self) {
-        // ORDERING: as in `wake_up`; of several, one wins.
+        // ORDERING: as in `wake_up_after`; of several, one wins. What `first` did is seen by who finds it awake.
         if self.state.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             self.note.wake();
         }

@@ -1,5 +1,6 @@
 //! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is said on standard error and ignored.
 
+use core::time::Duration;
 use std::env;
 use std::sync::OnceLock;
 
@@ -14,11 +15,13 @@ pub(crate) struct Debug {
     pub(crate) randomize: bool,
     /// `seed=n`: the random generators start from here.
     pub(crate) seed: Option<u64>,
+    /// `stall=ms`: who holds its thread for longer is reported.
+    pub(crate) stall: Option<Duration>,
 }
 
 impl Default for Debug {
     fn default() -> Debug {
-        Debug { randomize: true, seed: None }
+        Debug { randomize: true, seed: None, stall: None }
     }
 }
 
@@ -64,8 +67,13 @@ fn parse(text: &str) -> (Debug, Vec<String>) {
                 debug.seed = value.trim().parse().ok();
                 debug.seed.is_some()
             }
+            "stall" => {
+                let limit = value.trim().parse().ok().filter(|ms| *ms > 0);
+                debug.stall = limit.map(Duration::from_millis);
+                limit.is_some()
+            }
             _ => {
-                complaints.push(format!("unknown key {key:?} (known: randomize, seed)"));
+                complaints.push(format!("unknown key {key:?} (known: randomize, seed, stall)"));
                 continue;
             }
         };
@@ -82,18 +90,20 @@ mod tests {
 
     #[test]
     fn known_keys_are_understood() {
-        let (debug, complaints) = parse("randomize=0, seed=42");
-        assert_eq!(debug, Debug { randomize: false, seed: Some(42) });
+        let (debug, complaints) = parse("randomize=0, seed=42,stall=20");
+        let stall = Some(Duration::from_millis(20));
+        assert_eq!(debug, Debug { randomize: false, seed: Some(42), stall });
         assert!(complaints.is_empty());
     }
 
     #[test]
     fn unknown_keys_and_bad_values_are_named_and_ignored() {
-        let (debug, complaints) = parse("colour=red,seed=x,randomize,,");
+        let (debug, complaints) = parse("colour=red,seed=x,randomize,,stall=0");
         assert_eq!(debug, Debug::default());
-        assert_eq!(complaints.len(), 3);
+        assert_eq!(complaints.len(), 4);
         assert!(complaints[0].contains("\"colour\""));
         assert!(complaints[1].contains("seed") && complaints[1].contains("\"x\""));
         assert!(complaints[2].contains("\"randomize\" is not key=value"));
+        assert!(complaints[3].contains("stall") && complaints[3].contains("\"0\""));
     }
 }
