@@ -33,8 +33,16 @@
 //!
 //! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
 //! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order),
-//! `seed=n` (random choices begin there), `deadlock=0` (no look whether all goroutines are asleep for ever) and `migrate=1`
-//! (every moving call really moves: for tests).
+//! `seed=n` (random choices begin there), `deadlock=0` (no look whether all goroutines are asleep for ever), `migrate=1`
+//! (every moving call really moves: for tests) and `stall=ms` (who holds its thread for longer, computing or blocked, is
+//! reported with its stack, once for each place).
+//!
+//! # When it hangs
+//!
+//! SIGQUIT (Ctrl-\ in a terminal) prints every goroutine with its state, how long it has waited, its stack and who
+//! created it, and ends the process with status 2, as in Go. It is taken only if the program leaves it at its default.
+//! [`runtime::stacks`] gives the same text at any time. When no goroutine can ever run again, the process says so with
+//! the same dump, and ends with status 2.
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]

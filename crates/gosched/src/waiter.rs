@@ -45,32 +45,37 @@ pub(crate) enum WaitReason {
 }
 
 impl WaitReason {
-    /// All reasons, each at the index that is its number, with what a dump shows in brackets.
-    const TEXTS: [&str; 19] = [
-        "",
-        "join",
-        "park",
-        "future",
-        "sleep",
-        "chan receive",
-        "chan send",
-        "select",
-        "select (no cases)",
-        "sync.Mutex.Lock",
-        "sync.RWMutex.RLock",
-        "sync.RWMutex.Lock",
-        "sync.Cond.Wait",
-        "sync.WaitGroup.Wait",
-        "semacquire",
-        "barrier",
-        "sync.Once.Do",
-        "IO wait",
-        "stopping the world",
+    /// All of them, each at the index that is its number, with what a dump shows in brackets.
+    const ALL: [(WaitReason, &str); 19] = [
+        (WaitReason::None, ""),
+        (WaitReason::Join, "join"),
+        (WaitReason::Park, "park"),
+        (WaitReason::Future, "future"),
+        (WaitReason::Sleep, "sleep"),
+        (WaitReason::ChanReceive, "chan receive"),
+        (WaitReason::ChanSend, "chan send"),
+        (WaitReason::Select, "select"),
+        (WaitReason::SelectNoCases, "select (no cases)"),
+        (WaitReason::Mutex, "sync.Mutex.Lock"),
+        (WaitReason::RwLockRead, "sync.RWMutex.RLock"),
+        (WaitReason::RwLockWrite, "sync.RWMutex.Lock"),
+        (WaitReason::Condvar, "sync.Cond.Wait"),
+        (WaitReason::WaitGroup, "sync.WaitGroup.Wait"),
+        (WaitReason::Semaphore, "semacquire"),
+        (WaitReason::Barrier, "barrier"),
+        (WaitReason::Once, "sync.Once.Do"),
+        (WaitReason::Io, "IO wait"),
+        (WaitReason::StopTheWorld, "stopping the world"),
     ];
 
-    /// The text of reason number `n`, as shown in brackets by a dump.
-    pub(crate) fn text_of(n: u8) -> &'static str {
-        WaitReason::TEXTS.get(usize::from(n)).copied().unwrap_or("")
+    /// The reason of this number.
+    pub(crate) fn from_u8(n: u8) -> WaitReason {
+        WaitReason::ALL.get(usize::from(n)).map_or(WaitReason::None, |(reason, _)| *reason)
+    }
+
+    /// As shown in brackets by a dump.
+    pub(crate) fn text(self) -> &'static str {
+        WaitReason::ALL[self as usize].1
     }
 }
 
@@ -226,5 +231,19 @@ impl ThreadParker {
         }
         // Under the lock: who is counted has not been woken.
         self.note.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S48: every reason comes back from its number, with its words.
+    #[test]
+    fn reasons_stand_at_their_numbers() {
+        for (n, (reason, _)) in WaitReason::ALL.iter().enumerate() {
+            assert_eq!((*reason as usize, WaitReason::from_u8(n as u8)), (n, *reason));
+        }
+        assert_eq!(WaitReason::ChanReceive.text(), "chan receive");
     }
 }

@@ -37,7 +37,7 @@ impl Dormant {
 
     /// Sleeps until woken, or for `limit`, unless `needed`. Says whether it was woken (as it also says when it was needed).
     pub fn sleep_unless(&self, limit: Option<Duration>, needed: impl FnOnce() -> bool) -> Wake {
-        // ORDERING: `SeqCst`: before the look; partner is the load in `wake_up`. (A swap, for `dekker_fence`.)
+        // ORDERING: `SeqCst`: before the look; partner is the load in `wake_up_after`. (A swap, for `dekker_fence`.)
         self.state.swap(ASLEEP, Ordering::SeqCst);
         dekker_fence();
         if needed() && self.get_up() {
@@ -66,19 +66,27 @@ impl Dormant {
         self.state.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// It is needed: wakes it if it sleeps. After the reason was published by a `SeqCst` write.
+    /// It is needed: wakes it if it sleeps. After the reason was published by a `SeqCst` write. Async-signal-safe.
     #[inline]
     pub fn wake_up(&self) {
+        self.wake_up_after(|| ());
+    }
+
+    /// As [`wake_up`](Dormant::wake_up); if it sleeps, `first` is done first, so that nobody finds it awake and `first`
+    /// undone. Several may do so at once.
+    #[inline]
+    pub fn wake_up_after(&self, first: impl FnOnce()) {
         dekker_fence();
         // ORDERING: `SeqCst`: after the reason; partner is the swap in `sleep_unless`.
         if self.state.load(Ordering::SeqCst) == ASLEEP {
+            first();
             self.wake_up_slow();
         }
     }
 
     #[cold]
     fn wake_up_slow(&self) {
-        // ORDERING: as in `wake_up`; of several, one wins.
+        // ORDERING: as in `wake_up_after`; of several, one wins. What `first` did is seen by who finds it awake.
         if self.state.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             self.note.wake();
         }

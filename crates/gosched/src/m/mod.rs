@@ -20,7 +20,7 @@ use gosched_switch::{Gobuf, Stack};
 use crate::g::G;
 use crate::p::P;
 use crate::sched::SCHED;
-use crate::sysmon::Probe;
+use crate::sysmon::{Held, Probe};
 
 /// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
 /// registers saved by then (D3).
@@ -86,6 +86,8 @@ pub(crate) struct M {
     taken: AtomicU32,
     /// The monitor's.
     pub(crate) probe: Probe,
+    /// The monitor's.
+    pub(crate) held: Held,
     pub(crate) note: Note,
     idle_link: AtomicPtr<M>,
     /// The M that was created before this one.
@@ -132,6 +134,7 @@ impl M {
             next_p: AtomicPtr::new(core::ptr::null_mut()),
             taken: AtomicU32::new(Taken::No as u32),
             probe: Probe::new(),
+            held: Held::new(),
             note: Note::new(),
             idle_link: AtomicPtr::new(core::ptr::null_mut()),
             all_link: AtomicPtr::new(core::ptr::null_mut()),

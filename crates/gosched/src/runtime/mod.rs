@@ -12,6 +12,7 @@ use core::fmt;
 pub use config::{Config, ConfigError, StackSizeError};
 pub use world::{GoroutineInfo, ProcessorInfo, ThreadInfo, World, maxprocs, stop_the_world};
 
+use crate::dump;
 use crate::m::current;
 use crate::sched::{self, Rt, SCHED};
 
@@ -146,6 +147,45 @@ pub fn unlock_os_thread() {
         let g = rt.g();
         g.set_locks(g.locks().saturating_sub(1));
     }
+}
+
+/// Every goroutine with its state, how long it has waited, its stack and who created it, in the form of Go's dumps.
+///
+/// ```text
+/// goroutine 1 [join, 3 s]:
+/// gosched::thread::JoinHandle<T>::join(...)
+/// \t/src/gosched/src/thread/join.rs:176
+/// app::main::{{closure}}(...)
+/// \t/src/app/main.rs:12
+/// created at src/main.rs:5:5
+/// ```
+///
+/// The runtime's own frames are left out at both ends, calls that were inlined are shown, and goroutines that differ in nothing but
+/// their number are shown once, with a count. Functions have their names also without debug information, then without lines.
+/// It takes some milliseconds the first time, when debug information is read, and later microseconds per goroutine.
+///
+/// Never moves the calling goroutine; blocks its thread meanwhile. Others go on, so what the text says of two of them need not
+/// be true at the same moment. Those that compute are interrupted by SIGURG for a moment, if the program has no
+/// handler of its own for it.
+///
+/// ```
+/// gosched::run(|| {
+///     let waiter = gosched::thread::Builder::new().name("waiter".into()).spawn(gosched::thread::park).unwrap();
+///     let text = loop {
+///         let text = gosched::runtime::stacks();
+///         if text.contains("\"waiter\" [park]") {
+///             break text;
+///         }
+///         gosched::yield_now();
+///     };
+///     assert!(text.contains("goroutine 1 [running]:") && text.contains("gosched::thread::park(...)"));
+///     waiter.thread().unpark();
+///     waiter.join().unwrap();
+/// });
+/// ```
+#[doc(alias = "Stack")]
+pub fn stacks() -> String {
+    dump::stacks()
 }
 
 /// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended by [`goexit`].

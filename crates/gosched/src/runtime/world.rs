@@ -171,7 +171,7 @@ impl GoroutineInfo {
             id: view.id,
             name: view.name.map(|name| name.to_string()),
             state: if is_stopper { "waiting" } else { view.status },
-            wait_reason: if is_stopper || view.status == "waiting" { g.reason() } else { "" },
+            wait_reason: if is_stopper || view.status == "waiting" { g.reason().text() } else { "" },
             thread: view.thread.filter(|_| is_stopper || on_thread),
             without_p: on_thread,
             creator: (view.creator != 0).then_some(view.creator),

@@ -11,12 +11,14 @@ use gosched_switch::{StackClass, check_platform};
 
 use super::SCHED;
 use crate::fatal::fatal;
+use crate::g::since;
 use crate::m::{current, template};
 use crate::runtime::config::{self, Settings};
 use crate::runtime::debug;
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
-use crate::{overflow, panics, sysmon};
+use crate::timers::now;
+use crate::{dump, overflow, panics, sysmon};
 
 const COLD: u8 = 0;
 const STARTED: u8 = 1;
@@ -61,6 +63,7 @@ fn start(settings: &'static Settings) {
     if let Err(unsupported) = check_platform() {
         fatal!("{unsupported}");
     }
+    since::start(now());
     let _ = barrier::init();
     signal::install(overflow::on_fault);
     panics::install_hook();
@@ -71,7 +74,8 @@ fn start(settings: &'static Settings) {
     }
     SCHED.make_first_ps(settings.procs, settings.stack);
     let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));
-    if let Err(error) = template::start(defaults).and_then(|()| sysmon::start(defaults)) {
+    let threads = [template::start, sysmon::start, dump::start];
+    if let Err(error) = threads.iter().try_for_each(|start| start(defaults)) {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
     }
     // ORDERING: Release pairs with the Acquire in `ensure_started`.
@@ -81,5 +85,6 @@ fn start(settings: &'static Settings) {
 /// In the child of a fork: this thread is nobody's M, and the runtime is dead.
 unsafe extern "C" fn forked() {
     current::set(None);
+    dump::forked();
     STATE.store(FORKED, Ordering::Relaxed);
 }

@@ -3,6 +3,8 @@
 
 pub(crate) mod cpu;
 pub(crate) mod errno;
+pub(crate) mod handler;
 pub(crate) mod mem;
 pub(crate) mod signal;
+pub(crate) mod task;
 pub(crate) mod thread;

@@ -10,6 +10,7 @@
 
 mod pace;
 mod probe;
+mod stall;
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -20,14 +21,17 @@ use gosched_queue::{Dormant, Retaking, TakerToken, Wake, barrier};
 
 use crate::dump;
 use crate::fatal::{fatal, say, write_stderr};
+use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
+use crate::runtime::debug;
 use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
 use crate::sys::thread::{self, Defaults};
-use crate::timers::now;
+use crate::timers::{self, now};
 use pace::{Pace, Patience};
 
 pub(crate) use probe::Probe;
+pub(crate) use stall::Held;
 
 /// How long a goroutine may compute while others wait (S37).
 const TIME_SLICE: u64 = 10_000_000;
@@ -140,7 +144,7 @@ pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
 /// A P has become busy: the monitor must be awake. Called after the idle count has changed.
 #[inline]
 pub(crate) fn wake_up() {
-    DORMANT.wake_up();
+    DORMANT.wake_up_after(|| since::set_clock(now()));
 }
 
 extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
@@ -151,6 +155,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     let mut pace = Pace::new();
     let mut monitor = Monitor::new();
     let mut patience = Patience::new();
+    let stall_limit = debug::get().stall.map(|limit| limit.as_nanos() as u64);
     loop {
         if pace.is_idle_for_long() {
             let limit = look_for_deadlock(&mut patience);
@@ -167,9 +172,12 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
             await_start();
             continue;
         }
-        let tick = monitor.tick(now());
-        pace.note(tick);
-        pace.charge(probe::own_cpu_time(), now());
+        let now = now();
+        since::set_clock(now);
+        let tick = monitor.tick(now);
+        let stalls = stall_limit.map_or(Tick::Idle, |limit| stall::look(limit, now));
+        pace.note(tick.max(stalls));
+        pace.charge(probe::own_cpu_time(), timers::now());
     }
 }
 
