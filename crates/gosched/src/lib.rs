@@ -18,6 +18,7 @@
 //!
 //! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
+//! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
 //! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine
@@ -52,6 +53,7 @@ compile_error!(
     "gosched runs on Linux on x86_64; another architecture needs one file in gosched-switch's src/arch"
 );
 
+pub mod chan;
 pub mod context;
 #[allow(unsafe_code)]
 mod dump;
