@@ -19,6 +19,7 @@
 //! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
+//! - [`sync`]: locks, with the names of `std::sync`
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
 //! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine
@@ -72,6 +73,7 @@ mod panics;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
+pub mod sync;
 #[allow(unsafe_code)]
 mod sys;
 #[allow(unsafe_code)]

@@ -331,7 +331,7 @@ fn wait(
             }
         }
     }
-    let outcome = caller.wait_ticket(WaitReason::Select, Limit { deadline }, &ticket, || {
+    let outcome = caller.wait_ticket(WaitReason::Select, Limit::interruptible(deadline), &ticket, || {
         // SAFETY: the locks are held.
         unsafe { selection.unlock() };
     });

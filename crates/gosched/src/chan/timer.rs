@@ -187,7 +187,7 @@ impl TimerChan {
             caller.finish();
             return Next::Look;
         }
-        let limit = sooner(Limit::NONE, state.when);
+        let limit = sooner(Limit::interruptible(None), state.when);
         self.wait(caller, state, limit)
     }
 }
@@ -205,7 +205,7 @@ pub(super) enum Next {
 /// The earlier of the two ends.
 fn sooner(limit: Limit, due: Option<Instant>) -> Limit {
     let due = due.map(when_at);
-    Limit { deadline: limit.deadline.into_iter().chain(due).min() }
+    Limit { deadline: limit.deadline.into_iter().chain(due).min(), ..limit }
 }
 
 /// Waits for ever, or as long as patience lasts: there will be no value.

@@ -49,6 +49,16 @@ pub(crate) struct Limit {
 impl Limit {
     /// Until it is ended by whom it waits for.
     pub(crate) const NONE: Limit = Limit { deadline: None, interruptible: Interruptible::No };
+
+    /// Until `deadline`, if there is one, or until the context of whoever waits ends.
+    pub(crate) const fn interruptible(deadline: Option<u64>) -> Limit {
+        Limit { deadline, interruptible: Interruptible::Yes }
+    }
+
+    /// Until `deadline`, whatever becomes of the context.
+    pub(crate) const fn until(deadline: u64) -> Limit {
+        Limit { deadline: Some(deadline), interruptible: Interruptible::No }
+    }
 }
 
 /// Wakes from inside the runtime (with `rt`) or from a foreign thread.

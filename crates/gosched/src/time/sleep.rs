@@ -66,7 +66,7 @@ pub fn sleep_until(t: Instant) -> Result<(), ContextError> {
 /// Sleeps until `when`, by the clock of timers.
 fn sleep_to(when: u64) -> Result<(), ContextError> {
     let ticket = Ticket::new();
-    let limit = Limit { deadline: Some(when), interruptible: Interruptible::Yes };
+    let limit = Limit::interruptible(Some(when));
     match Caller::enter_moving().wait_ticket(WaitReason::Sleep, limit, &ticket, || ()) {
         INTERRUPTED => match context::current_error() {
             Some(error) => Err(error),
