@@ -139,13 +139,15 @@ impl TimerHeap {
         self.note_first(&entries);
     }
 
-    /// Fires what is due at `now`. Those to be queued are appended to `ready`, already runnable. Returns how many of them
-    /// are new goroutines, which have to be counted.
+    /// Fires what is due at `now`, the earliest first, until `max` are to be queued. Those are appended to `ready`, already
+    /// runnable. Returns how many of them are new goroutines, which have to be counted.
     #[cold]
-    pub(crate) fn run_due(&self, now: u64, ready: &mut List<G>) -> usize {
+    pub(crate) fn run_due(&self, now: u64, max: usize, ready: &mut List<G>) -> usize {
         let mut born = 0;
         let mut entries = self.entries.lock();
-        while let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now) {
+        while ready.len() < max
+            && let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now)
+        {
             entries.take_out(0);
             // SAFETY: armed until just now, so alive; its owner can't go on before it is readied or takes this lock.
             let action = unsafe { entry.timer.as_ref() }.action;
@@ -261,7 +263,7 @@ mod tests {
             while heap.first() != NEVER {
                 let now = heap.first();
                 let mut ready = List::new();
-                assert_eq!(heap.run_due(now, &mut ready), 0);
+                assert_eq!(heap.run_due(now, usize::MAX, &mut ready), 0);
                 while let Some(g) = ready.pop_front() {
                     let which = gs.iter().position(|x| *x == g).unwrap();
                     assert_eq!(whens[which], now);
@@ -301,13 +303,13 @@ mod tests {
                 let threads = [s.spawn(third(0)), s.spawn(third(1))];
                 for i in 0..round {
                     heaps[i % 2].drain_into(&heaps[(i + 1) % 2]);
-                    let _ = heaps[i % 2].run_due(10 + i as u64, &mut fired);
+                    let _ = heaps[i % 2].run_due(10 + i as u64, usize::MAX, &mut fired);
                 }
                 disarmed = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
             });
             heaps[0].drain_into(&heaps[1]);
             assert_eq!((heaps[0].len(), heaps[0].first()), (0, NEVER));
-            let _ = heaps[1].run_due(100, &mut fired);
+            let _ = heaps[1].run_due(100, usize::MAX, &mut fired);
             assert_eq!((heaps[1].len(), heaps[1].first()), (0, NEVER));
             assert_eq!(fired.len() + disarmed, N);
             while fired.pop_front().is_some() {}
@@ -322,9 +324,9 @@ mod tests {
         // SAFETY: the timer outlives the heap.
         unsafe { heap.arm(&timer, 10) };
         let mut ready = List::new();
-        assert_eq!(heap.run_due(9, &mut ready), 0);
+        assert_eq!(heap.run_due(9, usize::MAX, &mut ready), 0);
         assert_eq!((ready.len(), heap.first()), (0, 10));
-        assert_eq!(heap.run_due(10, &mut ready), 0);
+        assert_eq!(heap.run_due(10, usize::MAX, &mut ready), 0);
         assert_eq!((ready.len(), heap.first()), (1, NEVER));
         while ready.pop_front().is_some() {}
     }
