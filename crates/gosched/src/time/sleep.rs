@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use crate::context::{self, ContextError};
-use crate::sched::{Caller, Interruptible, Limit};
+use crate::sched::{Caller, Limit};
 use crate::timers;
 use crate::waiter::{INTERRUPTED, Ticket, WaitReason};
 
