@@ -204,7 +204,8 @@ impl<T> Buffer<T> {
     fn take_spare(&mut self) -> Result<NonNull<Room<T>>, NoRoom> {
         let Some(spare) = self.spare.take() else {
             // SAFETY: `last` belongs to the chain, or is null.
-            let last = unsafe { self.last.as_ref() }.map_or(self.ring.slots.len(), |last| last.ring.slots.len());
+            let last =
+                unsafe { self.last.as_ref() }.map_or(self.ring.slots.len(), |last| last.ring.slots.len());
             let most = (MOST_BYTES / size_of::<T>().max(1)).max(FIRST);
             return Err(NoRoom { slots: (last * 2).clamp(FIRST, most) });
         };

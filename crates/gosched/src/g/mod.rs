@@ -136,6 +136,11 @@ impl G {
         self.wait.reason()
     }
 
+    /// How long its wait has lasted.
+    pub(crate) fn waited(&self) -> Duration {
+        self.wait.lasted(now())
+    }
+
     /// A wait begins now.
     #[inline]
     pub(crate) fn set_reason(&self, reason: WaitReason) {

@@ -36,6 +36,17 @@ impl Sched {
         let _ = self.idle.p_idle();
     }
 
+    /// As [`put_idle_p`](Sched::put_idle_p), behind the others.
+    pub(super) fn put_idle_p_last(&self, p: &'static P) {
+        let mut shared = self.lock.lock();
+        if self.mode.is_stopping() {
+            return self.count_stopped(p);
+        }
+        // SAFETY: as in `put_idle_p`.
+        unsafe { shared.idle_ps.push_back(NonNull::from(p)) };
+        let _ = self.idle.p_idle();
+    }
+
     /// Takes a P off the idle list.
     #[doc(alias = "pidleget")]
     pub(super) fn get_idle_p(&self, shared: &mut Shared) -> Option<&'static P> {

@@ -18,6 +18,7 @@
 //! | `held` | goroutines that may not start yet |
 //! | `retake` | what the monitor asks of the scheduler |
 //! | `idle` | who sleeps, who is woken |
+//! | `tidy` | memory that is given back |
 //! | `timing` | who runs due timers, and who wakes up for them |
 //!
 //! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
@@ -43,6 +44,7 @@ mod spawn;
 mod start;
 #[cfg(test)]
 mod tests;
+mod tidy;
 mod timing;
 mod world;
 

@@ -11,6 +11,7 @@
 mod pace;
 mod probe;
 mod stall;
+mod tidy;
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -29,6 +30,7 @@ use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
 use crate::sys::thread::{self, Defaults};
 use crate::timers::{self, now};
 use pace::{Pace, Patience};
+use tidy::Housekeeping;
 
 pub(crate) use probe::Probe;
 pub(crate) use stall::Held;
@@ -156,14 +158,18 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     let mut monitor = Monitor::new();
     let mut patience = Patience::new();
     let stall_limit = debug::get().stall.map(|limit| limit.as_nanos() as u64);
+    let mut housekeeping = Housekeeping::new(now());
     loop {
+        housekeeping.step(now());
         if pace.is_idle_for_long() {
-            let limit = look_for_deadlock(&mut patience);
+            let limits = [look_for_deadlock(&mut patience), housekeeping.pause(now())];
+            let limit = limits.into_iter().flatten().min();
             match DORMANT.sleep_unless(limit, || !SCHED.all_idle() || SCHED.held_back() > 0) {
                 Wake::TimedOut => continue,
                 Wake::Woken => {
                     pace = Pace::new();
                     patience = Patience::new();
+                    housekeeping.renew();
                 }
             }
         }
