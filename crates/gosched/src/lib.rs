@@ -17,9 +17,9 @@
 //! # Finding your way
 //!
 //! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
-//! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
 //! - [`sync`]: locks, with the names of `std::sync`
+//! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
 //! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine

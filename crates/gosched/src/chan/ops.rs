@@ -32,13 +32,13 @@ impl Patience {
     /// The limit for a wait that begins now; `None` if there is no time left.
     pub(super) fn limit(self) -> Option<Limit> {
         let when = match self {
-            Patience::Endless => return Some(Limit::interruptible(None)),
+            Patience::Endless => return Some(Limit::of_context(None)),
             Patience::For(d) if d.is_zero() => return None,
-            Patience::For(d) => return Some(Limit::interruptible(Some(when_after(d)))),
+            Patience::For(d) => return Some(Limit::of_context(Some(when_after(d)))),
             Patience::Until(instant) => when_at(instant),
             Patience::At(when) => when,
         };
-        (when > now()).then_some(Limit::interruptible(Some(when)))
+        (when > now()).then_some(Limit::of_context(Some(when)))
     }
 
     /// What is left of it, after a wait with `limit` has begun.

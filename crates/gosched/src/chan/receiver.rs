@@ -61,6 +61,13 @@ impl Receiver<Instant> {
     }
 }
 
+impl Receiver<()> {
+    /// Receives nothing, and learns that `chan` was closed.
+    pub(crate) fn of_signal(chan: Arc<TimerChan>) -> Receiver<()> {
+        Receiver { flavor: Flavor::Time(Timed { chan, value: |_| () }) }
+    }
+}
+
 impl<T> Receiver<T> {
     pub(super) fn new(handle: Handle<T, Receiving>) -> Receiver<T> {
         Receiver { flavor: Flavor::Chan(handle) }

@@ -333,7 +333,7 @@ fn wait(
             }
         }
     }
-    let outcome = caller.wait_ticket(WaitReason::Select, Limit::interruptible(deadline), &ticket, || {
+    let outcome = caller.wait_ticket(WaitReason::Select, Limit { deadline, ..limit }, &ticket, || {
         // SAFETY: the locks are held.
         unsafe { selection.unlock() };
     });

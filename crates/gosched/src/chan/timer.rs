@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;
+use core::any::Any;
 use core::ptr::NonNull;
 use core::time::Duration;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Ticket, WaitReason, Waiter};
 /// A channel whose values come with time.
 pub(crate) struct TimerChan {
     state: Lock<State>,
+    /// Lives as long as somebody can receive.
+    _keep: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 struct State {
@@ -77,7 +80,13 @@ impl TimerChan {
     /// A channel whose first value is due at `when`, and then one each `period`.
     pub(crate) fn new(when: Option<Instant>, period: Option<Duration>) -> Arc<TimerChan> {
         let waiters = Queue::new();
-        Arc::new(TimerChan { state: Lock::new(State { when, period, closed: false, waiters }) })
+        Arc::new(TimerChan { state: Lock::new(State { when, period, closed: false, waiters }), _keep: None })
+    }
+
+    /// A channel that never has a value, and is closed some time. Whoever can receive from it keeps `keep` alive.
+    pub(crate) fn signal(keep: Arc<dyn Any + Send + Sync>) -> Arc<TimerChan> {
+        let state = State { when: None, period: None, closed: false, waiters: Queue::new() };
+        Arc::new(TimerChan { state: Lock::new(state), _keep: Some(keep) })
     }
 
     /// Sets it anew. Returns whether a value was still to come: due or not, nobody had received it. Nobody will.
@@ -90,7 +99,7 @@ impl TimerChan {
     }
 
     /// Closes it. Returns whether it was open.
-    pub(super) fn close(&self) -> bool {
+    pub(crate) fn close(&self) -> bool {
         self.change(|state| {
             state.when = state.when.filter(|when| *when <= Instant::now());
             state.period = None;
@@ -187,7 +196,7 @@ impl TimerChan {
             caller.finish();
             return Next::Look;
         }
-        let limit = sooner(Limit::interruptible(None), state.when);
+        let limit = sooner(Limit::of_context(None), state.when);
         self.wait(caller, state, limit)
     }
 }

@@ -50,8 +50,8 @@ impl Limit {
     /// Until it is ended by whom it waits for.
     pub(crate) const NONE: Limit = Limit { deadline: None, interruptible: Interruptible::No };
 
-    /// Until `deadline`, if there is one, or until the context of whoever waits ends.
-    pub(crate) const fn interruptible(deadline: Option<u64>) -> Limit {
+    /// Until the context of whoever waits ends, or the time is up.
+    pub(crate) const fn of_context(deadline: Option<u64>) -> Limit {
         Limit { deadline, interruptible: Interruptible::Yes }
     }
 

@@ -66,8 +66,8 @@ pub fn sleep_until(t: Instant) -> Result<(), ContextError> {
 /// Sleeps until `when`, by the clock of timers.
 fn sleep_to(when: u64) -> Result<(), ContextError> {
     let ticket = Ticket::new();
-    let limit = Limit::interruptible(Some(when));
-    match Caller::enter_moving().wait_ticket(WaitReason::Sleep, limit, &ticket, || ()) {
+    match Caller::enter_moving().wait_ticket(WaitReason::Sleep, Limit::of_context(Some(when)), &ticket, || ())
+    {
         INTERRUPTED => match context::current_error() {
             Some(error) => Err(error),
             None => Ok(()),
