@@ -11,7 +11,9 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::sync::Arc;
 
-use gosched_chan::{AsOperation, Chosen, Interest, Offers, Operation, Polled, Selection, Sudog, Verdict, chosen};
+use gosched_chan::{
+    AsOperation, Chosen, Interest, Offers, Operation, Polled, Selection, Sudog, Verdict, chosen,
+};
 
 use super::case::Case;
 use super::ops::{self, Patience};

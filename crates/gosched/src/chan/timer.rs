@@ -295,7 +295,11 @@ mod tests {
         let (start, period) = (Instant::now(), Duration::from_millis(10));
         for (late, expected) in [(0, 10), (3, 10), (9, 10), (10, 20), (25, 30), (99, 100)] {
             let now = start + Duration::from_millis(late);
-            assert_eq!(next(start, period, now), Some(start + Duration::from_millis(expected)), "{late} ms late");
+            assert_eq!(
+                next(start, period, now),
+                Some(start + Duration::from_millis(expected)),
+                "{late} ms late"
+            );
         }
         assert_eq!(next(start, Duration::ZERO, start + period), Some(start + period));
     }
