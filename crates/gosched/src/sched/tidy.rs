@@ -69,7 +69,7 @@ mod tests {
         std::hint::black_box(&large);
     }
 
-    fn parked() -> usize {
+    fn count_parked() -> usize {
         runtime::stop_the_world(|world| world.goroutines().filter(|g| g.wait_reason == "park").count())
     }
 
@@ -87,7 +87,7 @@ mod tests {
                     })
                 })
                 .collect();
-            while parked() < 10 {
+            while count_parked() < 10 {
                 thread::sleep(Duration::from_millis(1));
             }
             let (bytes, last) = SCHED.tidy_parked(0..100_000, &ALL);
@@ -118,7 +118,7 @@ mod tests {
                         })
                     })
                     .collect();
-                while parked() < 200 {
+                while count_parked() < 200 {
                     thread::sleep(Duration::from_millis(1));
                 }
                 shallow.iter().for_each(|handle| handle.thread().unpark());
