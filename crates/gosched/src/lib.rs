@@ -46,6 +46,8 @@ mod dump;
 #[allow(unsafe_code)]
 mod fatal;
 #[allow(unsafe_code)]
+pub mod future;
+#[allow(unsafe_code)]
 mod g;
 #[allow(unsafe_code)]
 mod m;
@@ -55,6 +57,8 @@ mod overflow;
 mod p;
 #[allow(unsafe_code)]
 mod panics;
+#[allow(unsafe_code)]
+mod netpoll;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;

@@ -16,6 +16,7 @@
 //! | `retake` | what the monitor asks of the scheduler |
 //! | `idle` | who sleeps, who is woken |
 //! | `timing` | who runs due timers, and who wakes up for them |
+//! | `netting` | who polls the network |
 //!
 //! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
 //! blocks or runs user code happens under them.
@@ -30,6 +31,7 @@ mod global;
 mod group;
 mod held;
 mod idle;
+mod netting;
 mod park;
 mod retake;
 mod schedule;
@@ -265,6 +267,11 @@ impl Sched {
     fn count_created_without_p(&self) {
         // ORDERING: Release pairs with `num_goroutine`.
         self.created.fetch_add(1, Ordering::Release);
+    }
+
+    /// A goroutine that belongs to the system was made, and does not count (S4). It never ends.
+    pub(crate) fn discount_system_goroutine(&self) {
+        self.count_ended_without_p();
     }
 
     fn count_ended_without_p(&self) {
