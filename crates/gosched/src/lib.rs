@@ -17,6 +17,7 @@
 //! # Finding your way
 //!
 //! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
+//! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
 //! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine
@@ -42,6 +43,7 @@ compile_error!(
     "gosched runs on Linux on x86_64; another architecture needs one file in gosched-switch's src/arch"
 );
 
+pub mod context;
 mod dump;
 #[allow(unsafe_code)]
 mod fatal;
@@ -67,6 +69,7 @@ mod sys;
 #[allow(unsafe_code)]
 mod sysmon;
 pub mod thread;
+pub mod time;
 #[allow(unsafe_code)]
 mod timers;
 #[allow(unsafe_code)]

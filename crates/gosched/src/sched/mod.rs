@@ -55,7 +55,7 @@ use crate::m::M;
 use crate::p::{HeldP, P, RING};
 
 pub(crate) use blocking::Blocking;
-pub(crate) use caller::{Caller, Limit, Visitor};
+pub(crate) use caller::{Caller, Interruptible, Limit, Visitor};
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
 pub(crate) use global::Class;
@@ -65,7 +65,7 @@ use held::Held;
 pub(crate) use held::SOFT_LIMIT;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
-pub(crate) use spawn::{Role, Spawn, spawn};
+pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
 

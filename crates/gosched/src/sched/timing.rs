@@ -78,7 +78,9 @@ impl Sched {
             return;
         }
         let mut ready = List::new();
-        of.timers.run_due(now, &mut ready);
+        for _ in 0..of.timers.run_due(now, &mut ready) {
+            p.count_created();
+        }
         if ready.is_empty() {
             return;
         }

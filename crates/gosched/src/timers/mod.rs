@@ -4,7 +4,10 @@
 //! - A [`Timer`] is armed in at most one heap; while armed it neither moves nor dies. Its place in the heap is written
 //!   under the heap's lock only, so whoever holds that lock may take it out in O(log n), from any thread.
 //! - Firing takes the node out and decides, all under the lock, who is to be readied; after the lock is released nobody
-//!   touches the node again. So once [`TimerHeap::disarm`] has returned, the timer can't act any more.
+//!   touches the node again. So once [`Timer::disarm`] has returned, the timer can't act any more.
+//! - A timer's `heap` changes under the lock of the heap it names, and, when it moves from one heap to another, under both
+//!   locks ([`TimerHeap::drain_into`]). So whoever has locked the heap that a timer names, and then finds that it still
+//!   names it, has the right lock.
 //! - `first` is the earliest time in the heap, readable without the lock. It is part of the wake-up protocol: whoever arms
 //!   a timer stores it (SeqCst) and then looks for a sleeper that must wake earlier.
 //!
@@ -16,9 +19,10 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use gosched_queue::{List, Lock, Readied, Token};
+use gosched_queue::{List, Lock, Readied, Status, Token};
 
 use crate::g::G;
+use crate::sched::Prepared;
 use crate::waiter::{TIMED_OUT, Ticket, Waiter};
 
 pub(crate) use clock::{NEVER, now, when_after, when_at};
@@ -29,7 +33,7 @@ const ARITY: usize = 4;
 const NOWHERE: usize = usize::MAX;
 
 /// What a timer does when it is due.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Action {
     /// Wakes a goroutine that waits for nothing else.
     Ready(NonNull<G>),
@@ -37,12 +41,24 @@ pub(crate) enum Action {
     EndPark(NonNull<G>, u64),
     /// Ends a goroutine's wait as timed out, if nobody has ended it yet.
     EndWait(NonNull<Ticket>),
+    /// Starts a goroutine that was prepared for it.
+    Start(Prepared),
+}
+
+/// Whether a timer that was disarmed will act, or has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Disarmed {
+    /// It was armed, and will not act.
+    InTime,
+    /// It was not armed: it has acted, was disarmed before or never armed.
+    NotArmed,
 }
 
 /// A timer. Lives in the frame of whoever waits for it.
 pub(crate) struct Timer {
     action: Action,
-    /// The heap it was armed in; written by the arming thread before the node is shared.
+    /// The heap it is or was last armed in.
     heap: AtomicPtr<TimerHeap>,
     /// Its index in that heap. Under the heap's lock.
     place: Cell<usize>,
@@ -54,10 +70,24 @@ impl Timer {
     }
 
     /// Takes it out of its heap, if it is still there. Afterwards it can't act any more.
-    pub(crate) fn disarm(&self) {
-        // SAFETY: heaps belong to Ps, which are never freed.
-        if let Some(heap) = unsafe { self.heap.load(Ordering::Relaxed).as_ref() } {
-            heap.disarm(self);
+    pub(crate) fn disarm(&self) -> Disarmed {
+        loop {
+            // SAFETY: heaps belong to Ps, which are never freed.
+            let Some(heap) = (unsafe { self.heap.load(Ordering::Relaxed).as_ref() }) else {
+                return Disarmed::NotArmed;
+            };
+            let mut entries = heap.entries.lock();
+            if !core::ptr::eq(self.heap.load(Ordering::Relaxed), heap) {
+                // It was moved to another heap while we waited for the lock.
+                continue;
+            }
+            let place = self.place.get();
+            if place == NOWHERE {
+                return Disarmed::NotArmed;
+            }
+            take_out(&mut entries, place);
+            heap.note_first(&entries);
+            return Disarmed::InTime;
         }
     }
 }
@@ -102,37 +132,32 @@ impl TimerHeap {
     /// # Safety
     /// The timer is in no heap, and neither moves nor dies until it has fired or was disarmed. The heap is a P's.
     pub(crate) unsafe fn arm(&self, timer: &Timer, when: u64) {
-        timer.heap.store(core::ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
         let mut entries = self.entries.lock();
+        timer.heap.store(core::ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
         entries.push(Entry { when, timer: NonNull::from(timer) });
         let last = entries.len() - 1;
         sift_up(&mut entries, last);
         self.note_first(&entries);
     }
 
-    fn disarm(&self, timer: &Timer) {
-        let mut entries = self.entries.lock();
-        let place = timer.place.get();
-        if place != NOWHERE {
-            take_out(&mut entries, place);
-            self.note_first(&entries);
-        }
-    }
-
-    /// Fires what is due at `now`. Those to be queued are appended to `ready`, already runnable.
+    /// Fires what is due at `now`. Those to be queued are appended to `ready`, already runnable. Returns how many of them
+    /// are new goroutines, which have to be counted.
     #[cold]
-    pub(crate) fn run_due(&self, now: u64, ready: &mut List<G>) {
+    pub(crate) fn run_due(&self, now: u64, ready: &mut List<G>) -> usize {
+        let mut born = 0;
         let mut entries = self.entries.lock();
         while let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now) {
             take_out(&mut entries, 0);
             // SAFETY: armed until just now, so alive; its owner can't go on before it is readied or takes this lock.
             let action = unsafe { entry.timer.as_ref() }.action;
+            born += usize::from(matches!(action, Action::Start(_)));
             if let Some(g) = act(action) {
                 // SAFETY: made runnable by us just now, so it is in no list; headers are never unmapped.
                 unsafe { ready.push_back(g) };
             }
         }
         self.note_first(&entries);
+        born
     }
 
     /// How many are armed.
@@ -145,6 +170,12 @@ impl TimerHeap {
 /// Does what a due timer is for; returns the goroutine that is runnable by it and in nobody's queue yet.
 fn act(action: Action) -> Option<NonNull<G>> {
     let g = match action {
+        Action::Start(Prepared(g)) => {
+            // SAFETY: headers are never unmapped; this one waits for nothing else.
+            let header = unsafe { g.as_ref() };
+            header.transition(header.status.get(), Status::Runnable);
+            return Some(g);
+        }
         Action::Ready(g) => g,
         Action::EndPark(g, id) => {
             // SAFETY: headers are never unmapped; the token knows another incarnation by its id.
@@ -245,15 +276,15 @@ mod tests {
             }
             let kept: Vec<bool> = timers.iter().map(|_| !random(&mut seed).is_multiple_of(3)).collect();
             for (timer, _) in timers.iter().zip(&kept).filter(|(_, kept)| !**kept) {
-                timer.disarm();
-                timer.disarm();
+                assert_eq!(timer.disarm(), Disarmed::InTime);
+                assert_eq!(timer.disarm(), Disarmed::NotArmed);
             }
             assert_eq!(heap.len(), kept.iter().filter(|kept| **kept).count());
             let mut fired = Vec::new();
             while heap.first() != NEVER {
                 let now = heap.first();
                 let mut ready = List::new();
-                heap.run_due(now, &mut ready);
+                assert_eq!(heap.run_due(now, &mut ready), 0);
                 while let Some(g) = ready.pop_front() {
                     let which = gs.iter().position(|x| *x == g).unwrap();
                     assert_eq!(whens[which], now);
@@ -275,9 +306,9 @@ mod tests {
         // SAFETY: the timer outlives the heap.
         unsafe { heap.arm(&timer, 10) };
         let mut ready = List::new();
-        heap.run_due(9, &mut ready);
+        assert_eq!(heap.run_due(9, &mut ready), 0);
         assert_eq!((ready.len(), heap.first()), (0, 10));
-        heap.run_due(10, &mut ready);
+        assert_eq!(heap.run_due(10, &mut ready), 0);
         assert_eq!((ready.len(), heap.first()), (1, NEVER));
         while ready.pop_front().is_some() {}
     }
