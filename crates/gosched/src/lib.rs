@@ -53,14 +53,16 @@ pub mod future;
 mod g;
 #[allow(unsafe_code)]
 mod m;
+pub mod net;
+#[allow(unsafe_code)]
+mod netpoll;
+pub mod os;
 #[allow(unsafe_code)]
 mod overflow;
 #[allow(unsafe_code)]
 mod p;
 #[allow(unsafe_code)]
 mod panics;
-#[allow(unsafe_code)]
-mod netpoll;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;

@@ -219,7 +219,12 @@ impl<W> Readiness<W> {
     }
 
     /// The right to wait for the next edge; `None` if there was one since `seen`, or if the descriptor was closed.
-    pub fn wait_unless_changed(&self, generation: u32, direction: Direction, seen: Edges) -> Option<Room<'_, W>> {
+    pub fn wait_unless_changed(
+        &self,
+        generation: u32,
+        direction: Direction,
+        seen: Edges,
+    ) -> Option<Room<'_, W>> {
         let queues = self.queues.lock();
         let same = self.generation() == generation && self.edges(direction) == seen;
         same.then(|| Room { queues, direction })

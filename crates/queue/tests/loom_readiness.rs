@@ -120,7 +120,8 @@ fn a_late_report_wakes_nobody() {
         let seen = readiness.edges(Direction::Read);
         let node = WaitNode::new();
         node.claim.put(Arc::new(Note::new()));
-        let room = readiness.wait_unless_changed(1, Direction::Read, seen).expect("no edge in this generation");
+        let room =
+            readiness.wait_unless_changed(1, Direction::Read, seen).expect("no edge in this generation");
         // SAFETY: taken out below.
         unsafe { room.enqueue(&node) };
         assert_eq!(late.join().unwrap(), 0);

@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn places_are_apart() {
         let places: Vec<Place> = (0..5 * FIRST).map(|_| Place::take()).collect();
-        let states: HashSet<usize> = places.iter().map(|place| core::ptr::from_ref(place.state()).addr()).collect();
+        let states: HashSet<usize> =
+            places.iter().map(|place| core::ptr::from_ref(place.state()).addr()).collect();
         assert_eq!(states.len(), places.len());
         for place in &places {
             let registration = place.registration();

@@ -153,7 +153,9 @@ impl Slot {
     /// As [`wait`](Slot::wait), for an async task: unless something was reported already, the task will be woken when
     /// something is, or when the source is closed.
     fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
-        let Some((registration, edges)) = self.registered(direction, seen)? else { return Ok(Promised::TryAgain) };
+        let Some((registration, edges)) = self.registered(direction, seen)? else {
+            return Ok(Promised::TryAgain);
+        };
         if !future::is_own(waker) {
             tasks::ensure_runner();
         }

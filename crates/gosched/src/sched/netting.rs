@@ -73,7 +73,11 @@ impl Sched {
         let kept = self.keeper.keep_afar(
             first,
             || self.first_timer(),
-            || ready = netpoll::block((first != NEVER).then(|| Duration::from_nanos(first.saturating_sub(now())))),
+            || {
+                ready = netpoll::block(
+                    (first != NEVER).then(|| Duration::from_nanos(first.saturating_sub(now()))),
+                )
+            },
         );
         if !ready.is_empty() {
             self.put_global(0, ready);

@@ -18,18 +18,23 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 
 /// What a source is registered for.
-const INTEREST: epoll::EventFlags =
-    epoll::EventFlags::IN.union(epoll::EventFlags::OUT).union(epoll::EventFlags::RDHUP).union(epoll::EventFlags::ET);
+const INTEREST: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::OUT)
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
 /// What makes a source worth reading from: also errors, which a read then reports.
 const INPUT: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::RDHUP)
     .union(epoll::EventFlags::HUP)
     .union(epoll::EventFlags::ERR);
 /// What makes a source worth writing to.
-const OUTPUT: epoll::EventFlags = epoll::EventFlags::OUT.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
+const OUTPUT: epoll::EventFlags =
+    epoll::EventFlags::OUT.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
 
 /// The bell's number among the sources.
 const BELL: u64 = u64::MAX;
@@ -160,7 +165,10 @@ impl Epoll {
         let timer = match self.timer.get() {
             Some(timer) => timer,
             None => {
-                let new = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+                let new = timerfd_create(
+                    TimerfdClockId::Monotonic,
+                    TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+                )?;
                 epoll::add(&self.set, &new, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN)?;
                 self.timer.get_or_init(|| new)
             }
@@ -168,7 +176,11 @@ impl Epoll {
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         // Zero would disarm it.
         let value = timespec(limit.max(Duration::from_nanos(1)));
-        timerfd_settime(timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: zero, it_value: value })?;
+        timerfd_settime(
+            timer,
+            TimerfdTimerFlags::empty(),
+            &Itimerspec { it_interval: zero, it_value: value },
+        )?;
         Ok(())
     }
 }
