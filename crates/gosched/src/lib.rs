@@ -61,9 +61,15 @@ mod dump;
 #[allow(unsafe_code)]
 mod fatal;
 #[allow(unsafe_code)]
+pub mod future;
+#[allow(unsafe_code)]
 mod g;
 #[allow(unsafe_code)]
 mod m;
+pub mod net;
+#[allow(unsafe_code)]
+mod netpoll;
+pub mod os;
 #[allow(unsafe_code)]
 mod overflow;
 #[allow(unsafe_code)]

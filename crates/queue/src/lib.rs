@@ -20,6 +20,7 @@
 //! | `token.rs` | [`TokenWord`], park and unpark |
 //! | `join.rs` | [`JoinWord`], who owns a result |
 //! | `claim.rs` | [`Claim`], a wait that several may end |
+//! | `readiness.rs` | [`Readiness`], who waits for a descriptor |
 //! | `interrupts.rs` | [`Interrupts`], the waits that end with a context |
 
 pub mod barrier;
@@ -35,6 +36,7 @@ mod lock;
 mod next;
 mod note;
 mod owner;
+mod readiness;
 mod ring;
 mod status;
 mod steal;
@@ -54,6 +56,7 @@ pub use lock::{Lock, LockGuard};
 pub use next::NextSlot;
 pub use note::{Note, Wake};
 pub use owner::{Entered, Intr, Owner, Retake, Retaking, Settled, TakerToken};
+pub use readiness::{Direction, Directions, Edges, Readiness, Room, WaitNode};
 pub use ring::{Full, Ring, RingOwner, keep_order};
 pub use status::{Parked, Readied, Scan, Status, StatusWord};
 pub use steal::{StealIter, StealOrder, grab_count};

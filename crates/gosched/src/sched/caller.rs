@@ -100,6 +100,11 @@ impl Caller {
         Caller(rt)
     }
 
+    /// Whether this is a thread that is not ours.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Leaves without having waited.
     #[inline]
     pub(crate) fn finish(self) {

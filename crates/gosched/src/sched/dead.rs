@@ -21,6 +21,7 @@ use core::sync::atomic::Ordering;
 use gosched_queue::Idle;
 
 use super::Sched;
+use crate::netpoll;
 use crate::runtime::debug;
 use crate::sys::thread;
 use crate::timers::NEVER;
@@ -73,7 +74,8 @@ impl Sched {
             && !self.is_work_queued()
             && self.held_back() == 0
             && elsewhere.iter().all(|count| count.load(Ordering::Relaxed) == 0)
-            && self.first_timer() == NEVER;
+            && self.first_timer() == NEVER
+            && netpoll::waiters() == 0;
         nobody.then_some(evidence)
     }
 }

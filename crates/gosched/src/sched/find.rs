@@ -50,9 +50,9 @@ impl Sched {
         }
     }
 
-    /// What a P with empty queues looks at: the global queue, then the others' rings.
+    /// What a P with empty queues looks at: the global queue, the network, then the others' rings.
     pub(super) fn search(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
-        self.grab_global(p, None).or_else(|| self.steal_work(m, p))
+        self.grab_global(p, None).or_else(|| self.poll_network(m, p)).or_else(|| self.steal_work(m, p))
     }
 
     /// Puts the P on the idle list.

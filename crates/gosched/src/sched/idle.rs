@@ -138,7 +138,7 @@ impl Sched {
                 let _ = self.idle.stop_spinning(token);
             }
             // The one that sleeps for a timer is on no list, but can run this too.
-            return self.keeper.rouse();
+            return self.rouse_keeper();
         };
         drop(shared);
         // SAFETY: Ms are never freed.
@@ -207,6 +207,9 @@ impl Sched {
         }
         if first != NEVER {
             self.watch_for(first);
+        }
+        if self.all_idle() {
+            self.watch_network();
         }
     }
 

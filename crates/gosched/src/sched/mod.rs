@@ -20,6 +20,7 @@
 //! | `idle` | who sleeps, who is woken |
 //! | `tidy` | memory that is given back |
 //! | `timing` | who runs due timers, and who wakes up for them |
+//! | `netting` | who polls the network |
 //!
 //! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
 //! blocks or runs user code happens under them.
@@ -36,6 +37,7 @@ mod group;
 mod held;
 mod idle;
 mod mode;
+mod netting;
 mod park;
 mod resize;
 mod retake;
@@ -307,6 +309,11 @@ impl Sched {
     fn count_created_without_p(&self) {
         // ORDERING: Release pairs with `num_goroutine`.
         self.created.fetch_add(1, Ordering::Release);
+    }
+
+    /// A goroutine that belongs to the system was made, and does not count (S4). It never ends.
+    pub(crate) fn discount_system_goroutine(&self) {
+        self.count_ended_without_p();
     }
 
     fn count_ended_without_p(&self) {

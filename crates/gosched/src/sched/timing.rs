@@ -1,7 +1,8 @@
 //! Timers and the scheduler: who runs what is due, and who wakes up in time (S25, S46).
 //!
 //! A P's timers are run by whoever picks on that P, or by a thief in its last round. If nobody runs, one M, the *keeper*,
-//! sleeps until the earliest of all; the others sleep without limit.
+//! sleeps until the earliest of all; the others sleep without limit. Where there is a network poller the keeper sleeps in it
+//! (`netting.rs`).
 //!
 //! The argument why no timer is slept through is `Keeper`'s (`gosched-queue`), with the heaps' `first` as the times that are
 //! published. If there is no keeper, an M is woken (if a P is idle and nobody spins); it finds nothing to run, gives
@@ -14,6 +15,7 @@ use gosched_queue::{List, Watch};
 
 use super::{SCHED, Sched};
 use crate::m::M;
+use crate::netpoll;
 use crate::p::{HeldP, Overflow, P, RING};
 use crate::timers::{NEVER, Timer, now};
 
@@ -36,7 +38,7 @@ impl Sched {
 
     /// Sees to it that somebody wakes up at `when`, should nobody run then. After the time was published.
     pub(super) fn watch_for(&self, when: u64) {
-        if self.keeper.watch_for(when) == Watch::Nobody {
+        if self.keeper.watch_for(when, netpoll::ring) == Watch::Nobody {
             self.wake_p();
         }
     }
@@ -48,15 +50,22 @@ impl Sched {
         (first != NEVER && !watched).then(|| Duration::from_nanos(first.saturating_sub(now())))
     }
 
-    /// Sleeps as the keeper until a timer is due, if there is one and nobody else does. Returns whether it did.
+    /// Wakes the keeper, whatever it sleeps for.
+    pub(crate) fn rouse_keeper(&self) {
+        self.keeper.rouse(netpoll::ring);
+    }
+
+    /// Sleeps as the keeper until a timer is due or the network has something, if either can be and nobody else does. What
+    /// the network had is on the global queue then. Returns whether it slept.
     pub(super) fn keep_watch(&self) -> bool {
         let first = self.first_timer();
+        if netpoll::exists() {
+            return (first != NEVER || netpoll::waiters() > 0) && self.keep_watch_of_network(first);
+        }
+        // A poller that has come into being meanwhile makes it look again, as an earlier timer does.
+        let look = || if netpoll::exists() { 0 } else { self.first_timer() };
         first != NEVER
-            && self.keeper.keep(
-                first,
-                || self.first_timer(),
-                |until| Some(Duration::from_nanos(until.saturating_sub(now()))),
-            )
+            && self.keeper.keep(first, look, |until| Some(Duration::from_nanos(until.saturating_sub(now()))))
     }
 
     /// Runs the due timers of `of` and queues what they ready on `p` (S54): at least one, and no more than fill half of its

@@ -2,6 +2,7 @@
 //! without thinking of `errno`. Nothing here knows a G, M or P.
 
 pub(crate) mod cpu;
+pub(crate) mod epoll;
 pub(crate) mod errno;
 pub(crate) mod handler;
 pub(crate) mod mem;

@@ -250,6 +250,7 @@ impl Monitor {
         } else if SCHED.all_idle() {
             return Tick::Idle;
         }
+        SCHED.poll_overdue_network(now);
         let waiting = SCHED.work_waits(now);
         let mut taker = SCHED.taker.lock();
         let mut begun: [Option<Begun>; MAX_AT_ONCE] = [const { None }; MAX_AT_ONCE];

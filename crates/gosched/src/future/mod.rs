@@ -1,0 +1,49 @@
+//! Async code called from goroutines: [`block_on`]. Modelled on `futures::executor`.
+//!
+//! The other way round, the handles of goroutines, channel operations and sockets can be awaited from any executor.
+
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+mod task;
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll};
+
+use crate::runtime;
+use task::Task;
+
+pub(crate) use task::{is_own, take_waiter};
+
+/// Runs a future to its end: the goroutine is parked while the future has to wait, and its thread runs others.
+///
+/// A moving call. On a thread that is not a goroutine it blocks the thread. Nothing but this future is run: what it needs from
+/// a particular executor (tokio's sockets and timers need tokio's) must be there.
+///
+/// ```
+/// use gosched::future::block_on;
+///
+/// gosched::run(|| {
+///     let handle = gosched::go(|| 6 * 7);
+///     let answer = block_on(async { handle.await.unwrap() });
+///     assert_eq!(answer, 42);
+/// });
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let task = Task::new();
+    let waker = task.waker();
+    let mut cx = Context::from_waker(&waker);
+    let mut waited = false;
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut cx) {
+            if !waited {
+                runtime::checkpoint();
+            }
+            return value;
+        }
+        task.wait();
+        waited = true;
+    }
+}

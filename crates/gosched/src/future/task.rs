@@ -1,0 +1,128 @@
+//! What a [`block_on`](super::block_on) waits on, and its waker.
+//!
+//! Invariants:
+//! - A wake-up between two polls is remembered; of several, one. The waiter is taken by whoever wakes, once.
+//! - A waker of ours may be used inside the runtime, by the poller, which recognises it by its table ([`take_waiter`]): there
+//!   nothing foreign runs. Everybody else uses it as any waker.
+
+use core::mem::ManuallyDrop;
+use core::ptr;
+use core::task::{RawWaker, RawWakerVTable, Waker};
+use std::sync::Arc;
+
+use gosched_queue::Lock;
+
+use crate::sched::{self, Commit, Visitor};
+use crate::waiter::{WaitReason, Waiter};
+
+enum State {
+    Idle,
+    Notified,
+    Waiting(Waiter),
+}
+
+/// One running `block_on`.
+pub(super) struct Task {
+    state: Lock<State>,
+}
+
+/// Known by its address.
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+
+impl Task {
+    pub(super) fn new() -> Arc<Task> {
+        Arc::new(Task { state: Lock::new(State::Idle) })
+    }
+
+    pub(super) fn waker(self: &Arc<Task>) -> Waker {
+        // SAFETY: the functions of the table keep the contract of wakers: each waker owns one count of the Arc.
+        unsafe { Waker::from_raw(raw(Arc::clone(self))) }
+    }
+
+    /// Waits for a wake-up since the last call. A moving call.
+    pub(super) fn wait(&self) {
+        let _ = sched::wait(WaitReason::Future, |waiter| {
+            let mut state = self.state.lock();
+            match *state {
+                State::Notified => {
+                    *state = State::Idle;
+                    Commit::Refuse
+                }
+                _ => {
+                    *state = State::Waiting(waiter);
+                    Commit::Wait
+                }
+            }
+        });
+    }
+
+    /// Notes a wake-up; returns who is to be woken by it. Inside the runtime or on a foreign thread.
+    fn notify(&self) -> Option<Waiter> {
+        let mut state = self.state.lock();
+        match core::mem::replace(&mut *state, State::Idle) {
+            State::Waiting(waiter) => Some(waiter),
+            _ => {
+                *state = State::Notified;
+                None
+            }
+        }
+    }
+
+    fn wake(&self) {
+        let visitor = Visitor::enter();
+        if let Some(waiter) = self.notify() {
+            // A goroutine or a thread: no waker comes back.
+            let none = visitor.wake(waiter);
+            debug_assert!(none.is_none());
+        }
+    }
+}
+
+fn raw(task: Arc<Task>) -> RawWaker {
+    RawWaker::new(Arc::into_raw(task).cast(), &VTABLE)
+}
+
+/// The task that a waker's data pointer stands for, with the waker's count.
+///
+/// # Safety
+/// The pointer is that of a waker of ours, whose count passes to the result.
+unsafe fn task(data: *const ()) -> Arc<Task> {
+    // SAFETY: `raw` made the pointer so.
+    unsafe { Arc::from_raw(data.cast()) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: by the contract of wakers; the count stays the waker's.
+    let task = ManuallyDrop::new(unsafe { task(data) });
+    raw(Arc::clone(&task))
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: by the contract of wakers.
+    unsafe { task(data) }.wake();
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: by the contract of wakers; the count stays the waker's.
+    ManuallyDrop::new(unsafe { task(data) }).wake();
+}
+
+unsafe fn release(data: *const ()) {
+    // SAFETY: by the contract of wakers.
+    drop(unsafe { task(data) });
+}
+
+/// Whether a waker is one of ours.
+pub(crate) fn is_own(waker: &Waker) -> bool {
+    ptr::eq(waker.vtable(), &VTABLE)
+}
+
+/// Uses a waker inside the runtime. One of ours tells whom to wake, if anybody; another's comes back.
+pub(crate) fn take_waiter(waker: Waker) -> Result<Option<Waiter>, Waker> {
+    if !is_own(&waker) {
+        return Err(waker);
+    }
+    let waker = ManuallyDrop::new(waker);
+    // SAFETY: a waker of ours, which is not dropped: its count passes on.
+    Ok(unsafe { task(waker.data()) }.notify())
+}

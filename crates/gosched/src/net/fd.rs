@@ -1,0 +1,79 @@
+//! Conversions of sockets to and from std's types and descriptors, the same for all of them.
+
+/// Implements them for `$type`, a newtype around `Socket<$std>`.
+macro_rules! conversions {
+    ($type:ident, $std:ty) => {
+        /// Takes over a socket of std's, with its time-outs. It is made non-blocking underneath. Never moves.
+        impl From<$std> for $type {
+            fn from(socket: $std) -> $type {
+                $type(Socket::adopt(socket))
+            }
+        }
+
+        /// Gives the socket back as one of std's, blocking unless `set_nonblocking(true)` was called; that holds for its
+        /// clones too. Never moves.
+        impl From<$type> for $std {
+            fn from(socket: $type) -> $std {
+                socket.0.into_std()
+            }
+        }
+
+        impl From<OwnedFd> for $type {
+            fn from(fd: OwnedFd) -> $type {
+                $type::from(<$std>::from(fd))
+            }
+        }
+
+        impl From<$type> for OwnedFd {
+            fn from(socket: $type) -> OwnedFd {
+                OwnedFd::from(<$std>::from(socket))
+            }
+        }
+
+        impl AsFd for $type {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                self.0.std().as_fd()
+            }
+        }
+
+        impl AsRawFd for $type {
+            fn as_raw_fd(&self) -> RawFd {
+                self.0.std().as_raw_fd()
+            }
+        }
+
+        impl IntoRawFd for $type {
+            fn into_raw_fd(self) -> RawFd {
+                <$std>::from(self).into_raw_fd()
+            }
+        }
+
+        impl FromRawFd for $type {
+            unsafe fn from_raw_fd(fd: RawFd) -> $type {
+                // SAFETY: by the same contract.
+                $type::from(unsafe { <$std>::from_raw_fd(fd) })
+            }
+        }
+
+        /// As std's.
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.std().fmt(f)
+            }
+        }
+    };
+}
+
+use std::fmt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+
+use super::socket::Socket;
+use super::{TcpListener, TcpStream, UdpSocket};
+use crate::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+
+conversions!(TcpListener, std::net::TcpListener);
+conversions!(TcpStream, std::net::TcpStream);
+conversions!(UdpSocket, std::net::UdpSocket);
+conversions!(UnixDatagram, std::os::unix::net::UnixDatagram);
+conversions!(UnixListener, std::os::unix::net::UnixListener);
+conversions!(UnixStream, std::os::unix::net::UnixStream);

@@ -1,0 +1,329 @@
+//! What all sockets share: a std socket in non-blocking mode, its place in the poller, its time-outs; and the one loop in
+//! which a goroutine tries, waits and tries again.
+//!
+//! Invariants:
+//! - The descriptor is non-blocking for as long as it is in a [`Socket`].
+//! - Time-outs and the user's non-blocking mode belong to the open socket, so clones share them, as they do in std.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Arc, OnceLock};
+
+use gosched_queue::Direction;
+use rustix::io::Errno;
+
+use crate::context;
+use crate::netpoll::{Promised, Seen, Source, Waited};
+use crate::runtime;
+use crate::sched::Limit;
+use crate::timers::{NEVER, when_after};
+
+/// No time-out.
+const NONE: u64 = 0;
+/// Pauses between tries where the kernel reports nothing.
+const FIRST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// What the user has asked of an open socket.
+#[derive(Debug)]
+struct Options {
+    /// Nanoseconds, by direction.
+    timeouts: [AtomicU64; 2],
+    nonblocking: AtomicBool,
+    /// Nothing comes any more: said before the kernel is told. Of a Unix listener or datagram socket that is shut down, the
+    /// kernel says "would block" when asked without blocking.
+    shut: AtomicBool,
+}
+
+/// A socket of std's type `S`.
+pub(crate) struct Socket<S> {
+    source: Source<S>,
+    /// Made when somebody asks for something.
+    options: OnceLock<Arc<Options>>,
+}
+
+/// What is the same for std's sockets.
+pub(crate) trait StdSocket: AsFd + Sized {
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()>;
+    fn try_clone(&self) -> io::Result<Self>;
+    fn read_timeout(&self) -> io::Result<Option<Duration>>;
+    fn write_timeout(&self) -> io::Result<Option<Duration>>;
+    fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()>;
+    fn set_write_timeout(&self, limit: Option<Duration>) -> io::Result<()>;
+}
+
+macro_rules! std_socket {
+    ($($type:ty),*) => {$(
+        impl StdSocket for $type {
+            fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+                self.set_nonblocking(nonblocking)
+            }
+            fn try_clone(&self) -> io::Result<Self> {
+                self.try_clone()
+            }
+            fn read_timeout(&self) -> io::Result<Option<Duration>> {
+                self.read_timeout()
+            }
+            fn write_timeout(&self) -> io::Result<Option<Duration>> {
+                self.write_timeout()
+            }
+            fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
+                self.set_read_timeout(limit)
+            }
+            fn set_write_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
+                self.set_write_timeout(limit)
+            }
+        }
+    )*};
+}
+
+/// Listeners have no time-outs.
+macro_rules! std_listener {
+    ($($type:ty),*) => {$(
+        impl StdSocket for $type {
+            fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+                self.set_nonblocking(nonblocking)
+            }
+            fn try_clone(&self) -> io::Result<Self> {
+                self.try_clone()
+            }
+            fn read_timeout(&self) -> io::Result<Option<Duration>> {
+                Ok(None)
+            }
+            fn write_timeout(&self) -> io::Result<Option<Duration>> {
+                Ok(None)
+            }
+            fn set_read_timeout(&self, _: Option<Duration>) -> io::Result<()> {
+                Ok(())
+            }
+            fn set_write_timeout(&self, _: Option<Duration>) -> io::Result<()> {
+                Ok(())
+            }
+        }
+    )*};
+}
+
+std_socket!(std::net::TcpStream, std::net::UdpSocket);
+std_socket!(std::os::unix::net::UnixStream, std::os::unix::net::UnixDatagram);
+std_listener!(std::net::TcpListener, std::os::unix::net::UnixListener);
+
+impl<S: StdSocket> Socket<S> {
+    /// A socket that is non-blocking already and of which the user has asked nothing.
+    pub(crate) fn fresh(io: S) -> Socket<S> {
+        Socket { source: Source::new(io), options: OnceLock::new() }
+    }
+
+    /// A new socket of std's.
+    pub(crate) fn new(io: S) -> io::Result<Socket<S>> {
+        io.set_nonblocking(true)?;
+        Ok(Socket::fresh(io))
+    }
+
+    /// A socket from elsewhere, with the time-outs it has. (Nothing here fails for a descriptor that is a socket; for one that
+    /// is not, every use will.)
+    pub(crate) fn adopt(io: S) -> Socket<S> {
+        let _ = io.set_nonblocking(true);
+        let timeouts = [io.read_timeout(), io.write_timeout()].map(|timeout| timeout.ok().flatten());
+        let socket = Socket::fresh(io);
+        for (direction, timeout) in [Direction::Read, Direction::Write].into_iter().zip(timeouts) {
+            if timeout.is_some() {
+                socket.note_timeout(direction, timeout);
+            }
+        }
+        socket
+    }
+
+    /// Back to std's type, out of the poller, and blocking unless the user wanted it otherwise.
+    pub(crate) fn into_std(self) -> S {
+        let nonblocking = self.is_nonblocking();
+        let io = self.source.into_inner();
+        if !nonblocking {
+            let _ = io.set_nonblocking(false);
+        }
+        io
+    }
+
+    #[inline]
+    pub(crate) fn std(&self) -> &S {
+        self.source.get()
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Socket<S>> {
+        let io = self.std().try_clone()?;
+        let options = OnceLock::from(Arc::clone(self.options()));
+        Ok(Socket { source: Source::new(io), options })
+    }
+
+    fn options(&self) -> &Arc<Options> {
+        self.options.get_or_init(|| {
+            Arc::new(Options {
+                timeouts: [AtomicU64::new(NONE), AtomicU64::new(NONE)],
+                nonblocking: AtomicBool::new(false),
+                shut: AtomicBool::new(false),
+            })
+        })
+    }
+
+    pub(crate) fn set_nonblocking(&self, nonblocking: bool) {
+        self.options().nonblocking.store(nonblocking, Ordering::Relaxed);
+    }
+
+    fn is_nonblocking(&self) -> bool {
+        self.options.get().is_some_and(|options| options.nonblocking.load(Ordering::Relaxed))
+    }
+
+    /// The kernel is about to be told that nothing is to come any more; that wakes whoever waits.
+    pub(crate) fn note_shut(&self) {
+        // ORDERING: Release pairs with `is_shut`; what wakes them comes after this anyway.
+        self.options().shut.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_shut(&self) -> bool {
+        // ORDERING: Acquire pairs with `note_shut`.
+        self.options.get().is_some_and(|options| options.shut.load(Ordering::Acquire))
+    }
+
+    /// Sets the time-out: on the descriptor too, for whoever gets it by a conversion, and because std checks it.
+    pub(crate) fn set_timeout(&self, direction: Direction, limit: Option<Duration>) -> io::Result<()> {
+        match direction {
+            Direction::Read => self.std().set_read_timeout(limit)?,
+            Direction::Write => self.std().set_write_timeout(limit)?,
+        }
+        self.note_timeout(direction, limit);
+        Ok(())
+    }
+
+    fn note_timeout(&self, direction: Direction, limit: Option<Duration>) {
+        let nanos = limit.map_or(NONE, |limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        self.options().timeouts[direction as usize].store(nanos, Ordering::Relaxed);
+    }
+
+    /// The time-out that was set.
+    pub(crate) fn timeout(&self, direction: Direction) -> Option<Duration> {
+        let nanos = self.options.get()?.timeouts[direction as usize].load(Ordering::Relaxed);
+        (nanos != NONE).then(|| Duration::from_nanos(nanos))
+    }
+
+    /// Does `op` when it can be done: tries, and waits for `direction` as long as it would block. A moving call.
+    #[inline]
+    pub(crate) fn run<T>(
+        &self,
+        direction: Direction,
+        mut op: impl FnMut(&S) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let seen = self.source.seen(direction);
+        match op(self.std()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.run_waiting(direction, seen, op, error)
+            }
+            done => {
+                runtime::checkpoint();
+                done
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn run_waiting<T>(
+        &self,
+        direction: Direction,
+        mut seen: Seen,
+        mut op: impl FnMut(&S) -> io::Result<T>,
+        would_block: io::Error,
+    ) -> io::Result<T> {
+        if self.is_nonblocking() {
+            runtime::checkpoint();
+            return Err(would_block);
+        }
+        let deadline = self.timeout(direction).map(when_after);
+        loop {
+            if direction == Direction::Read && self.is_shut() {
+                return Err(Errno::INVAL.into());
+            }
+            // std says the same when a time-out is up.
+            if self.wait(direction, seen, deadline)? == InTime::No {
+                return Err(would_block);
+            }
+            seen = self.source.seen(direction);
+            match op(self.std()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// As [`run`](Socket::run), for what the kernel does not report: tries again after a pause. A moving call.
+    pub(crate) fn run_retrying<T>(
+        &self,
+        direction: Direction,
+        mut op: impl FnMut(&S) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut pause = FIRST_PAUSE;
+        let mut deadline = None;
+        loop {
+            let seen = self.source.seen(direction);
+            let would_block = match op(self.std()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !self.is_nonblocking() => error,
+                done => {
+                    runtime::checkpoint();
+                    return done;
+                }
+            };
+            let end = *deadline.get_or_insert_with(|| self.timeout(direction).map_or(NEVER, when_after));
+            let next = when_after(pause).min(end);
+            if self.wait(direction, seen, Some(next))? == InTime::No && next == end {
+                return Err(would_block);
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// What had been reported; to be asked before something is tried.
+    pub(crate) fn seen(&self, direction: Direction) -> Seen {
+        self.source.seen(direction)
+    }
+
+    /// Waits for `direction`, until `deadline` at most. An error if the context ends.
+    pub(crate) fn wait(&self, direction: Direction, seen: Seen, deadline: Option<u64>) -> io::Result<InTime> {
+        let limit = Limit::of_context(deadline);
+        match self.source.wait(direction, seen, limit)? {
+            Waited::Ready => Ok(InTime::Yes),
+            Waited::TimedOut => Ok(InTime::No),
+            Waited::Interrupted => {
+                Err(context::current_error().map_or_else(|| io::ErrorKind::TimedOut.into(), io::Error::from))
+            }
+        }
+    }
+
+    /// As [`run`](Socket::run), for an async task, which is woken when there is something to try.
+    pub(crate) fn poll<T>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        mut op: impl FnMut(&S) -> io::Result<T>,
+    ) -> Poll<io::Result<T>> {
+        loop {
+            let seen = self.source.seen(direction);
+            match op(self.std()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return Poll::Ready(done),
+            }
+            match self.source.wait_async(direction, seen, cx.waker()) {
+                Ok(Promised::Wake) => return Poll::Pending,
+                Ok(Promised::TryAgain) => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+/// Whether a wait ended before its time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum InTime {
+    Yes,
+    No,
+}

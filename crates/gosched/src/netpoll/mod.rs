@@ -1,0 +1,170 @@
+//! The network poller (S47): who waits for which descriptor, and what has become ready.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod` | the one poller: taking reports, the number of those who wait |
+//! | `slab` | the states of descriptors, which are never freed |
+//! | `source` | a descriptor's registration, and waiting for it |
+//! | `tasks` | wakers of other people's executors, which run in a goroutine of their own |
+//!
+//! The state of a descriptor is a `Readiness` (`gosched-queue`), where the argument stands why no edge is missed. What epoll
+//! is told of a descriptor is its place in the slab and the *generation* of that place, so a report that comes late, when the
+//! descriptor is closed and its place (or its number) used again, wakes nobody.
+//!
+//! Invariants:
+//! - The poller is made when something is first registered, and stays.
+//! - [`waiters`] counts everybody in a queue. Whoever puts somebody in counts first; whoever takes somebody out counts after.
+//!
+//! Returns lists of what became ready; never calls the scheduler.
+
+mod slab;
+mod source;
+mod tasks;
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::io;
+use std::sync::OnceLock;
+
+use gosched_queue::{Directions, List, Outcome, Readied};
+
+use crate::future;
+use crate::g::G;
+use crate::sys::epoll::{Epoll, How, Report};
+use crate::timers::now;
+use crate::waiter::{FIRST_OUTCOME, Waiter};
+
+pub(crate) use source::{Promised, Seen, Source, Waited};
+
+/// How a wait ends when the descriptor may be ready.
+const READY: Outcome = FIRST_OUTCOME;
+
+static POLLER: OnceLock<Epoll> = OnceLock::new();
+/// Whether there is a poller, as part of the wake-up protocol of `sched`.
+static EXISTS: AtomicBool = AtomicBool::new(false);
+static WAITERS: AtomicUsize = AtomicUsize::new(0);
+static LAST_POLL: AtomicU64 = AtomicU64::new(0);
+/// Somebody looks without blocking; one at a time is enough.
+static LOOKING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the poller has just been made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "whoever sleeps elsewhere has to be told of a new poller"]
+enum Made {
+    Now,
+    Before,
+}
+
+/// The poller; made if there is none.
+fn poller() -> io::Result<(&'static Epoll, Made)> {
+    if let Some(poller) = POLLER.get() {
+        return Ok((poller, Made::Before));
+    }
+    let mut new = Some(Epoll::new()?);
+    let poller = POLLER.get_or_init(|| new.take().unwrap_or_else(|| unreachable!("taken once")));
+    // ORDERING: SeqCst: before the look for a keeper that sleeps elsewhere; partner is `exists`.
+    let before = EXISTS.swap(true, Ordering::SeqCst);
+    Ok((poller, if before { Made::Before } else { Made::Now }))
+}
+
+/// Whether there is anything to poll.
+pub(crate) fn exists() -> bool {
+    // ORDERING: SeqCst: the keeper's second look; partner is the swap in `poller`.
+    EXISTS.load(Ordering::SeqCst)
+}
+
+/// How many wait for I/O: goroutines, foreign threads and async tasks.
+pub(crate) fn waiters() -> usize {
+    // ORDERING: SeqCst: the look of an M that has given up its P; partner is `count_waiter`.
+    WAITERS.load(Ordering::SeqCst)
+}
+
+/// One more will be in a queue.
+fn count_waiter() {
+    // ORDERING: SeqCst: before a foreign thread's look for somebody who polls; partner is `waiters`.
+    WAITERS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// So many have left their queues.
+fn count_left(n: usize) {
+    if n > 0 {
+        // ORDERING: SeqCst, so that the count is one with `count_waiter`'s in the wake-up protocol.
+        WAITERS.fetch_sub(n, Ordering::SeqCst);
+    }
+}
+
+/// When somebody last polled, by the clock of timers.
+pub(crate) fn last_poll() -> u64 {
+    LAST_POLL.load(Ordering::Relaxed)
+}
+
+/// Makes whoever blocks in the poller return.
+pub(crate) fn ring() {
+    if let Some(poller) = POLLER.get() {
+        poller.ring();
+    }
+}
+
+/// What has become ready, without blocking: goroutines that are runnable and in nobody's queue yet. Nothing, if somebody else
+/// is just looking.
+pub(crate) fn look() -> List<G> {
+    // ORDERING: Acquire and Release pair with each other: only to keep it a lock.
+    if LOOKING.swap(true, Ordering::Acquire) {
+        return List::new();
+    }
+    let ready = poll(How::Look);
+    LOOKING.store(false, Ordering::Release);
+    ready
+}
+
+/// As [`look`], blocking until something is ready, for `limit` at most, or until [`ring`]. One at a time.
+pub(crate) fn block(limit: Option<Duration>) -> List<G> {
+    poll(How::Block(limit))
+}
+
+fn poll(how: How) -> List<G> {
+    let mut ready = List::new();
+    if let Some(poller) = POLLER.get() {
+        let mut left = 0;
+        poller.wait(how, |report| left += pass_on(report, &mut ready));
+        count_left(left);
+        LAST_POLL.store(now(), Ordering::Relaxed);
+    }
+    ready
+}
+
+/// Ends the waits that a report is about. Returns how many left their queues.
+fn pass_on(report: Report, ready: &mut List<G>) -> usize {
+    let (readiness, generation) = slab::find(report.source);
+    let directions = Directions { read: report.input, write: report.output };
+    readiness.report(generation, directions, READY, |waiter| collect(waiter, ready))
+}
+
+/// Wakes whoever can be woken here; goroutines go to `ready`.
+fn collect(waiter: Waiter, ready: &mut List<G>) {
+    match waiter {
+        Waiter::Goroutine(g) => make_ready(g, ready),
+        Waiter::Thread(parker) => parker.wake(),
+        Waiter::Async(waker) => match future::take_waiter(waker) {
+            Ok(None) => {}
+            Ok(Some(waiter)) => collect(waiter, ready),
+            Err(foreign) => {
+                if let Some(waiter) = tasks::notify(foreign) {
+                    collect(waiter, ready);
+                }
+            }
+        },
+    }
+}
+
+fn make_ready(g: NonNull<G>, ready: &mut List<G>) {
+    // SAFETY: headers are never unmapped.
+    let header = unsafe { g.as_ref() };
+    match header.status.ready() {
+        // SAFETY: made runnable by us just now, so it is in no list; headers are never unmapped.
+        Ok(Readied::Enqueue) => unsafe { ready.push_back(g) },
+        Ok(Readied::LeftMark) => {}
+        Err(found) => header.bad_status("netpoll", found),
+    }
+}

@@ -1,0 +1,246 @@
+//! A descriptor's registration, and waiting for it.
+//!
+//! A source is registered when somebody first has to wait for it: until then it costs nothing, and conversions, which must
+//! not fail, need not register. epoll reports at once what a new source is ready for, so nothing is missed.
+//!
+//! ```text
+//!   slot:  0  ── first wait: CAS ──▶  registration (place, generation)  ── deregister ──▶  0
+//! ```
+//!
+//! Two may come to wait for a source for the first time at once. One wins the CAS, and registers; the other goes on with the
+//! winner's place. Should epoll refuse, the place is given up, which wakes the other; it tries again and sees for itself.
+//!
+//! The discipline of edges: [`seen`](Source::seen) first, then the system call, and after `WouldBlock` [`wait`](Source::wait)
+//! with what was seen.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::task::Waker;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+use gosched_queue::{Direction, Edges, WaitNode};
+
+use super::slab::{Place, find};
+use super::{Made, POLLER, READY, count_left, count_waiter, poller, tasks};
+use crate::future;
+use crate::sched::{Caller, Limit, SCHED, Visitor};
+use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason, Waiter};
+
+/// How a wait for a source ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Waited {
+    /// Something may be ready: try again.
+    Ready,
+    /// The time was up.
+    TimedOut,
+    /// The context of whoever waited has ended.
+    Interrupted,
+}
+
+/// Something with a descriptor, which the poller is told of when somebody first waits for it, and forgets before the
+/// descriptor is closed or given away.
+pub(crate) struct Source<S> {
+    // Dropped before the descriptor is.
+    slot: Slot,
+    io: S,
+}
+
+/// The registration of a descriptor that is open for as long as this lives.
+struct Slot {
+    registration: AtomicU64,
+    fd: RawFd,
+}
+
+/// What an async task can rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Promised {
+    /// It will be woken.
+    Wake,
+    /// Something has been reported meanwhile.
+    TryAgain,
+}
+
+/// What had been reported when something was tried. `None`: the source was not registered yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen(Option<(u64, Edges)>);
+
+impl<S: AsFd> Source<S> {
+    /// Not registered.
+    pub(crate) fn new(io: S) -> Source<S> {
+        Source { slot: Slot { registration: AtomicU64::new(0), fd: io.as_fd().as_raw_fd() }, io }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> &S {
+        &self.io
+    }
+
+    /// Takes it out of the poller.
+    pub(crate) fn into_inner(self) -> S {
+        self.io
+    }
+
+    #[inline]
+    pub(crate) fn seen(&self, direction: Direction) -> Seen {
+        self.slot.seen(direction)
+    }
+
+    /// See [`Slot::wait`].
+    pub(crate) fn wait(&self, direction: Direction, seen: Seen, limit: Limit) -> io::Result<Waited> {
+        self.slot.wait(direction, seen, limit)
+    }
+
+    /// See [`Slot::wait_async`].
+    pub(crate) fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
+        self.slot.wait_async(direction, seen, waker)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.deregister();
+    }
+}
+
+impl Slot {
+    /// To be asked before something is tried.
+    #[inline]
+    fn seen(&self, direction: Direction) -> Seen {
+        // ORDERING: Acquire pairs with the Release of the CAS in `register`: the place of a registration is made.
+        match self.registration.load(Ordering::Acquire) {
+            0 => Seen(None),
+            registration => Seen(Some((registration, find(registration).0.edges(direction)))),
+        }
+    }
+
+    /// Waits until something is reported for `direction` that had not been at `seen`. A moving call; on a foreign thread it
+    /// blocks the thread. Fails if the descriptor can't be registered.
+    fn wait(&self, direction: Direction, seen: Seen, limit: Limit) -> io::Result<Waited> {
+        let Some((registration, edges)) = self.registered(direction, seen)? else { return Ok(Waited::Ready) };
+        let (state, generation) = find(registration);
+        let node = WaitNode::new();
+        let caller = Caller::enter_moving();
+        let Some(room) = state.wait_unless_changed(generation, direction, edges) else {
+            caller.finish();
+            return Ok(Waited::Ready);
+        };
+        count_waiter();
+        let foreign = caller.is_foreign();
+        let outcome = caller.wait_ticket(WaitReason::Io, limit, &node.claim, || {
+            // SAFETY: the node is in this frame, which is not left before it is out of the queue: a report takes it out before
+            // it claims the wait, and after any other end it is taken out below.
+            unsafe { room.enqueue(&node) };
+            if foreign {
+                SCHED.watch_network();
+            }
+        });
+        if outcome == READY {
+            return Ok(Waited::Ready);
+        }
+        {
+            let _visitor = Visitor::enter();
+            count_left(usize::from(state.forget(direction, &node)));
+        }
+        Ok(match outcome {
+            TIMED_OUT => Waited::TimedOut,
+            INTERRUPTED => Waited::Interrupted,
+            _ => Waited::Ready,
+        })
+    }
+
+    /// As [`wait`](Slot::wait), for an async task: unless something was reported already, the task will be woken when
+    /// something is, or when the source is closed.
+    fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
+        let Some((registration, edges)) = self.registered(direction, seen)? else {
+            return Ok(Promised::TryAgain);
+        };
+        if !future::is_own(waker) {
+            tasks::ensure_runner();
+        }
+        let (state, generation) = find(registration);
+        let waiter = Waiter::Async(waker.clone());
+        let visitor = Visitor::enter();
+        let Some(room) = state.wait_unless_changed(generation, direction, edges) else {
+            drop(visitor);
+            return Ok(Promised::TryAgain);
+        };
+        count_waiter();
+        let replaced = room.enqueue_task(waiter, |a, b| match (a, b) {
+            (Waiter::Async(a), Waiter::Async(b)) => a.will_wake(b),
+            _ => false,
+        });
+        count_left(usize::from(replaced.is_some()));
+        SCHED.watch_network();
+        drop(visitor);
+        // Only now: dropping a waker runs foreign code.
+        drop(replaced);
+        Ok(Promised::Wake)
+    }
+
+    /// The registration, and the edges to wait beyond; `None`: try again.
+    fn registered(&self, direction: Direction, Seen(seen): Seen) -> io::Result<Option<(u64, Edges)>> {
+        match seen {
+            Some(seen) => Ok(Some(seen)),
+            None => self.register(direction),
+        }
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: open for as long as the slot lives.
+        unsafe { BorrowedFd::borrow_raw(self.fd) }
+    }
+
+    #[cold]
+    fn register(&self, direction: Direction) -> io::Result<Option<(u64, Edges)>> {
+        let (poller, made) = poller()?;
+        if made == Made::Now {
+            let _visitor = Visitor::enter();
+            SCHED.rouse_keeper();
+        }
+        let place = Place::take();
+        let registration = place.registration();
+        let edges = place.state().edges(direction);
+        // ORDERING: Release pairs with the Acquire in `seen`.
+        if self.registration.compare_exchange(0, registration, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            place.give_back();
+            return Ok(None);
+        }
+        match poller.add(self.fd(), registration) {
+            // What the source is ready for now is reported, beyond these edges.
+            Ok(()) => Ok(Some((registration, edges))),
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the source out of the poller: before its descriptor is closed or given away.
+    fn deregister(&self) {
+        if self.registration.load(Ordering::Relaxed) != 0
+            && let Some(poller) = POLLER.get()
+        {
+            poller.delete(self.fd());
+            self.give_up();
+        }
+    }
+
+    /// Ends this use of the place.
+    fn give_up(&self) {
+        // ORDERING: AcqRel: one of several gets the registration.
+        let registration = self.registration.swap(0, Ordering::AcqRel);
+        if registration == 0 {
+            return;
+        }
+        let mut wakers = Vec::new();
+        {
+            let visitor = Visitor::enter();
+            let left = find(registration).0.renew(READY, |waiter| wakers.extend(visitor.wake(waiter)));
+            count_left(left);
+        }
+        Place::of(registration).give_back();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}

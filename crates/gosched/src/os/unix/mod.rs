@@ -1,0 +1,3 @@
+//! What Unix systems have, with the names of `std::os::unix`.
+
+pub mod net;

@@ -1,0 +1,94 @@
+//! The network and the scheduler: who polls, and where what has become ready goes (S25, S35, S38, S47, S54).
+//!
+//! Three poll: an M that has found nothing in its own and the global queue, without blocking; the keeper (`timing.rs`), which
+//! sleeps in the poller until the next timer; and the monitor, if nobody has for 10 ms.
+//!
+//! The argument why nobody who waits for I/O is forgotten. Who waits is counted before anything else (SeqCst). A goroutine
+//! that waits leaves its M with a P, and that M runs others (then the monitor is awake and polls), or gives its P up and then
+//! looks at the count: it becomes the keeper, or there is one. A foreign thread or an async task has no M: it counts itself, then
+//! looks whether there is a keeper, and if not, wakes an M (if a P is idle and nobody spins), exactly as somebody does who
+//! has armed a timer. So does whoever puts the last busy P on the idle list without giving up an M of its own.
+//!
+//! A keeper that sleeps on its note because there was no poller yet is roused when one is made; its second look is at that
+//! too.
+
+use core::ptr::NonNull;
+use core::time::Duration;
+
+use gosched_queue::List;
+
+use super::Sched;
+use crate::g::G;
+use crate::m::M;
+use crate::netpoll;
+use crate::p::{HeldP, Overflow};
+use crate::timers::{NEVER, now};
+
+/// How long the network may go unpolled (S35).
+const OVERDUE: u64 = 10_000_000;
+
+impl Sched {
+    /// Whether somebody waits for I/O and nobody is blocked in the poller.
+    fn is_poll_wanted(&self) -> bool {
+        netpoll::waiters() > 0 && !self.keeper.is_kept_afar()
+    }
+
+    /// Looks at the network for an M with a P: one that is ready is to be run, the others are queued here, and an M is woken
+    /// for them (S54).
+    #[doc(alias = "netpoll")]
+    pub(super) fn poll_network(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
+        if !self.is_poll_wanted() {
+            return None;
+        }
+        let mut ready = netpoll::look();
+        let first = ready.pop_front()?;
+        if !ready.is_empty() {
+            while let Some(g) = ready.pop_front() {
+                if let Some(Overflow(batch)) = p.put_tail(g, || m.random()) {
+                    self.put_global(p.id, batch);
+                }
+            }
+            self.wake_p();
+        }
+        Some(first)
+    }
+
+    /// Polls the network if somebody waits for I/O and nobody has polled for a while. By the monitor.
+    pub(crate) fn poll_overdue_network(&self, now: u64) {
+        if self.is_poll_wanted() && now.saturating_sub(netpoll::last_poll()) > OVERDUE {
+            let ready = netpoll::look();
+            if !ready.is_empty() {
+                self.put_global(0, ready);
+                self.wake_p();
+            }
+        }
+    }
+
+    /// Sleeps as the keeper, in the poller; `false` if there is a keeper already.
+    ///
+    /// What the network had goes to the global queue, and nobody is woken for it: the keeper itself takes an idle P now; and if
+    /// there is none, those who have them look at the queue before they give them up.
+    pub(super) fn keep_watch_of_network(&self, first: u64) -> bool {
+        let mut ready = List::new();
+        let kept = self.keeper.keep_afar(
+            first,
+            || self.first_timer(),
+            || {
+                ready = netpoll::block(
+                    (first != NEVER).then(|| Duration::from_nanos(first.saturating_sub(now()))),
+                )
+            },
+        );
+        if !ready.is_empty() {
+            self.put_global(0, ready);
+        }
+        kept
+    }
+
+    /// Somebody waits for I/O who has no M to look after it: sees to it that somebody polls. After it was counted.
+    pub(crate) fn watch_network(&self) {
+        if netpoll::waiters() > 0 && !self.keeper.is_kept() {
+            self.wake_p();
+        }
+    }
+}
