@@ -23,7 +23,7 @@ const ALIKE: usize = 8;
 /// A stack as it is shown.
 pub(super) struct Shown {
     pub(super) text: String,
-    /// The innermost call in the user's code, or else the innermost of all.
+    /// The innermost call in the user's code, or else the innermost of all that are not in ours.
     pub(super) users: Option<Rc<Call>>,
 }
 
@@ -104,7 +104,7 @@ fn is_it(copy: &Copy, known: &Known) -> bool {
 }
 
 fn show(calls: &[Rc<Call>], ended: Ended) -> Shown {
-    let users = calls.iter().find(|call| call.is_users()).or(calls.first());
+    let users = calls.iter().find(|call| call.is_users()).or(calls.iter().find(|call| !call.is_ours()));
     let mut text = String::new();
     for call in calls.iter().take(CALLS) {
         let line = call.place.as_deref().unwrap_or("?");

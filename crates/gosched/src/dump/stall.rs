@@ -78,15 +78,18 @@ impl Places {
 
     /// What is to be said of a goroutine, if it is still where it was and its place is new.
     pub(super) fn report(&mut self, dumper: &mut Dumper, stall: Stall) -> Option<String> {
+        if stall.m.held.is_told(stall.since) {
+            return None;
+        }
         let (view, stack, shown) = dumper.look(stall.m.cur_g()?, Some(stall.id), None)?;
         let how = match stack {
             Stack::Blocked => "blocked",
             Stack::Computing => "computing",
             Stack::Resting | Stack::NotStarted | Stack::Unavailable => return None,
         };
+        let users = shown.users.as_ref()?;
         stall.m.held.set_told(stall.since);
         // A loop is met at another line each time; a call that blocks at its own.
-        let users = shown.users.as_ref()?;
         let place = users.place.as_ref().filter(|_| stack == Stack::Blocked).unwrap_or(&users.function);
         if !self.0.insert(place.clone()) {
             return None;

@@ -29,6 +29,11 @@ enum Kind {
 }
 
 impl Call {
+    /// Whether it is in the runtime's code.
+    pub(super) fn is_ours(&self) -> bool {
+        self.kind == Kind::Ours
+    }
+
     /// Whether it is in the user's code (or in a library of theirs).
     pub(super) fn is_users(&self) -> bool {
         self.kind == Kind::Other && self.place.is_some()

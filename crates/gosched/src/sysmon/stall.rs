@@ -45,6 +45,10 @@ impl Held {
         self.told.store(since, Ordering::Relaxed);
     }
 
+    pub(crate) fn is_told(&self, since: u64) -> bool {
+        self.told.load(Ordering::Relaxed) == since
+    }
+
     fn begin(&self, id: u64, picks: u64, cpu: u64, now: u64) {
         self.id.store(id, Ordering::Relaxed);
         self.picks.store(picks, Ordering::Relaxed);
@@ -75,7 +79,7 @@ pub(super) fn look(limit: u64, now: u64) -> Tick {
         // The reporter may have found it on the move; it is asked again after a while.
         let since = held.since.load(Ordering::Relaxed);
         let is_due = now.saturating_sub(held.asked.load(Ordering::Relaxed)) >= limit;
-        if is_due && held.told.load(Ordering::Relaxed) != since && holds(m, limit, now) {
+        if is_due && !held.is_told(since) && holds(m, limit, now) {
             held.asked.store(now, Ordering::Relaxed);
             dump::stall(dump::Stall { m, id, since });
         }
