@@ -9,12 +9,13 @@
 #![allow(unsafe_code)]
 
 use core::ffi::c_void;
-use std::collections::HashMap;
 
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, FrameDescriptionEntry, NativeEndian, RegisterRule,
     UnwindContext, UnwindSection, X86_64,
 };
+
+use super::hash::Map;
 
 type Reader<'a> = gimli::EndianSlice<'a, NativeEndian>;
 
@@ -57,14 +58,14 @@ pub(super) struct Place {
 
 /// The places that were asked for so far.
 pub(super) struct Places {
-    known: HashMap<usize, Place>,
+    known: Map<usize, Place>,
     context: UnwindContext<usize>,
     unloaded: u64,
 }
 
 impl Places {
     pub(super) fn new() -> Places {
-        Places { known: HashMap::new(), context: UnwindContext::new(), unloaded: 0 }
+        Places { known: Map::default(), context: UnwindContext::new(), unloaded: 0 }
     }
 
     /// The code at `address`, which lies in the instruction in question.

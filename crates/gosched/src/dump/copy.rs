@@ -17,43 +17,57 @@ pub(super) struct Registers {
 /// A stack from its stack pointer on, copied at one moment.
 pub(super) struct Copy {
     pub(super) registers: Registers,
+    /// Room for copies; the first `length` bytes are this one.
     bytes: Vec<u8>,
+    length: usize,
     /// Whether the copy reaches to the stack's end.
     whole: bool,
 }
 
 impl Copy {
     pub(super) fn new() -> Copy {
-        Copy { registers: Registers { pc: 0, sp: 0, bp: None }, bytes: Vec::new(), whole: false }
+        let registers = Registers { pc: 0, sp: 0, bp: None };
+        Copy { registers, bytes: Vec::new(), length: 0, whole: false }
     }
 
-    /// Copies the stack from `registers.sp` up to `high`, or as much of it as may be.
+    /// Copies the stack from `registers.sp` up to `top`, or as much of it as may be.
     ///
     /// # Safety
     /// All of that is mapped and stays so. (It may be written to meanwhile, by who has borrowed something in it.)
-    pub(super) unsafe fn take(&mut self, registers: Registers, high: usize) {
-        let used = high.saturating_sub(registers.sp);
-        self.registers = registers;
-        self.whole = used <= MAX_COPIED;
-        self.bytes.resize(used.min(MAX_COPIED), 0);
+    pub(super) unsafe fn take(&mut self, registers: Registers, top: usize) {
+        let room = self.room(registers, top.saturating_sub(registers.sp));
         // SAFETY: by contract.
-        unsafe { mem::copy_racing(registers.sp, &mut self.bytes) };
+        unsafe { mem::copy_racing(registers.sp, room) };
     }
 
     /// As [`take`](Copy::take), of bytes that were copied before.
-    pub(super) fn set(&mut self, registers: Registers, bytes: &[u8], high: usize) {
+    pub(super) fn set(&mut self, registers: Registers, bytes: &[u8], top: usize) {
+        let room = self.room(registers, top.saturating_sub(registers.sp));
+        room.copy_from_slice(&bytes[..room.len()]);
+    }
+
+    /// Room for as much of a stack that uses so many bytes as is copied.
+    fn room(&mut self, registers: Registers, used: usize) -> &mut [u8] {
         self.registers = registers;
-        self.whole = high.saturating_sub(registers.sp) <= bytes.len();
-        self.bytes.clear();
-        self.bytes.extend_from_slice(bytes);
+        self.length = used.min(MAX_COPIED);
+        self.whole = self.length == used;
+        if self.bytes.len() < self.length {
+            self.bytes.resize(self.length, 0);
+        }
+        &mut self.bytes[..self.length]
     }
 
     /// The word that lay at `address`.
     #[inline]
     pub(super) fn read(&self, address: usize) -> Option<usize> {
         let offset = address.checked_sub(self.registers.sp)?;
-        let bytes = self.bytes.get(offset..)?.first_chunk()?;
+        let bytes = self.bytes[..self.length].get(offset..)?.first_chunk()?;
         Some(usize::from_ne_bytes(*bytes))
+    }
+
+    /// How much was copied.
+    pub(super) fn length(&self) -> usize {
+        self.length
     }
 
     pub(super) fn is_whole(&self) -> bool {

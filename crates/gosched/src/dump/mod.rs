@@ -5,6 +5,7 @@
 //! | `copy` | a copied stack and its registers |
 //! | `cfi`, `unwind` | from a copy to the addresses of its frames |
 //! | `symbols` | from addresses to functions and lines, and which of them are shown |
+//! | `stacks` | all three in one, and what is remembered of stacks |
 //! | `ask` | the signal that asks a computing thread for its stack |
 //! | `snapshot` | a goroutine at one moment, and how each kind of stack is read |
 //! | `text` | the dump |
@@ -17,14 +18,18 @@
 mod ask;
 mod cfi;
 mod copy;
+mod hash;
 mod report;
 mod snapshot;
+mod stacks;
 mod stall;
 mod symbols;
 mod text;
 mod unwind;
 
-pub(crate) use report::{deadlock, forked, stacks, stall, start};
+pub(crate) use report::deadlock;
+pub(crate) use report::{forked, stacks, stall, start};
+pub(crate) use stall::Stall;
 
 /// What is copied of a stack at most, from its innermost frame on.
 const MAX_COPIED: usize = 256 * 1024;
@@ -32,5 +37,5 @@ const MAX_COPIED: usize = 256 * 1024;
 /// A headline, the scheduler's state (P by P and M by M), and all goroutines.
 pub(crate) fn all(headline: &str) -> String {
     let scheduler = text::scheduler();
-    format!("gosched: {headline}\n{scheduler}{}", stacks())
+    format!("gosched: {headline}\n{scheduler}\n{}", stacks())
 }

@@ -19,10 +19,9 @@ use gosched_queue::Dormant;
 
 use super::ask::Asker;
 use super::snapshot::Own;
-use super::stall::{Places, Stalled};
+use super::stall::{Places, Stall, Stalled};
 use super::text::Dumper;
 use crate::fatal::{EXIT_STATUS, write_stderr};
-use crate::m::M;
 use crate::sched;
 use crate::sys::thread::{self, Defaults};
 use crate::sys::{errno, handler};
@@ -77,7 +76,7 @@ pub(crate) fn stacks() -> String {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
     want(DUMPS);
     receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
-        format!("\n(no stacks: the thread that reads them gave no answer within {PATIENCE:?})\n")
+        format!("(no stacks: the thread that reads them gave no answer within {PATIENCE:?})\n")
     })
 }
 
@@ -92,9 +91,9 @@ pub(crate) fn deadlock() -> ! {
     }
 }
 
-/// Said by the monitor: the goroutine called `id` has held the thread of `m` too long.
-pub(crate) fn stall(m: &'static M, id: u64) {
-    STALLED.put(m, id);
+/// Said by the monitor: a goroutine has held its thread too long.
+pub(crate) fn stall(stall: Stall) {
+    STALLED.put(stall);
     want(STALLS);
 }
 
@@ -143,14 +142,14 @@ struct Reporter {
 impl Reporter {
     fn serve(&mut self, asked: u32) {
         if asked & QUIT != 0 {
-            self.last_words("SIGQUIT: quit\n");
+            self.last_words("SIGQUIT: quit\n\n");
         }
         if asked & DEADLOCK != 0 {
-            self.last_words("fatal error: all goroutines are asleep - deadlock!\n");
+            self.last_words("fatal error: all goroutines are asleep - deadlock!\n\n");
         }
         if asked & STALLS != 0 {
-            while let Some((m, id)) = STALLED.take() {
-                if let Some(text) = self.stalls.report(&mut self.dumper, m, id) {
+            while let Some(stall) = STALLED.take() {
+                if let Some(text) = self.stalls.report(&mut self.dumper, stall) {
                     write_stderr(text.as_bytes());
                 }
             }

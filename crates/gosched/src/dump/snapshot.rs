@@ -56,7 +56,7 @@ impl Own {
     pub(super) fn take() -> Option<Own> {
         let g = current::current()?.cur_g()?;
         // SAFETY: the calling goroutine's own stack.
-        let high = unsafe { (*g.stack.get()).as_ref() }?.high();
+        let top = unsafe { (*g.stack.get()).as_ref() }?.top();
         let (pc, sp, bp): (usize, usize, usize);
         // SAFETY: copies registers.
         unsafe {
@@ -68,7 +68,7 @@ impl Own {
         }
         let mut copy = Copy::new();
         // SAFETY: the caller's stack, from where it is to its end.
-        unsafe { copy.take(Registers { pc, sp, bp: Some(bp) }, high) };
+        unsafe { copy.take(Registers { pc, sp, bp: Some(bp) }, top) };
         Some(Own { id: g.id(), copy })
     }
 }
@@ -137,7 +137,7 @@ fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut Copy) -> Glance {
 /// Where its stack lies. Its scan bit is held, and it has begun to run.
 fn bounds(g: &G, _: &Scan<'_>) -> Option<Range<usize>> {
     // SAFETY: a goroutine that has begun keeps its stack until it is dead, which it can't become now.
-    unsafe { (*g.stack.get()).as_ref() }.map(|stack| stack.limit()..stack.high())
+    unsafe { (*g.stack.get()).as_ref() }.map(|stack| stack.limit()..stack.top())
 }
 
 /// The M that it runs on, if that agrees.

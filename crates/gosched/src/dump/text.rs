@@ -3,46 +3,30 @@
 //! Goroutines that are alike in all that is shown of them but their number are shown once.
 
 use core::fmt::{self, Write};
+use core::hash::{Hash, Hasher};
 use core::panic::Location;
 use core::time::Duration;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::ask::Asker;
-use super::cfi::{Places, Refreshed};
 use super::copy::Copy;
+use super::hash::Map;
 use super::snapshot::{self, Own, Stack};
-use super::symbols::{Call, Symbols};
-use super::unwind::{Ended, unwind};
+use super::stacks::{Shown, Stacks};
 use crate::g::{G, MAIN_ID, Name, View, since};
 use crate::sched::SCHED;
 use crate::timers::now;
 
 /// How many different goroutines are listed; the others are counted.
 const LISTED: usize = 1000;
-/// How many calls of a stack are shown, as in Go.
-const CALLS: usize = 100;
 /// How many ids of those with the same stack are shown.
 const IDS: usize = 10;
-/// Stacks that are kept for the next dump.
-const KEPT: usize = 10_000;
 
 /// What makes dumps, with all that is worth keeping between two of them.
 pub(super) struct Dumper {
     asker: Asker,
-    places: Places,
-    symbols: Symbols,
+    stacks: Stacks,
     copy: Copy,
-    frames: Vec<usize>,
-    /// Stacks that were seen, as they are shown.
-    shown: HashMap<(Ended, Box<[usize]>), Rc<Shown>>,
-}
-
-/// A stack as it is shown.
-pub(super) struct Shown {
-    pub(super) text: String,
-    /// The innermost call in the user's code, or else the innermost of all.
-    pub(super) place: String,
 }
 
 /// Goroutines that look the same.
@@ -67,24 +51,27 @@ struct Alike {
     state: State,
     stack: *const Shown,
     creator: u64,
-    place: Option<&'static Location<'static>>,
+    place: Place,
+}
+
+/// Where they were created. Its hash leaves the file's name out, which is long.
+#[derive(PartialEq, Eq)]
+struct Place(Option<&'static Location<'static>>);
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.map(|place| (place.line(), place.column())).hash(state);
+    }
 }
 
 impl Dumper {
     pub(super) fn new(asker: Asker) -> Dumper {
-        Dumper {
-            asker,
-            places: Places::new(),
-            symbols: Symbols::new(),
-            copy: Copy::new(),
-            frames: Vec::new(),
-            shown: HashMap::new(),
-        }
+        Dumper { asker, stacks: Stacks::new(), copy: Copy::new() }
     }
 
     /// All goroutines; `own` is the one that asked.
     pub(super) fn goroutines(&mut self, own: Option<&Own>) -> String {
-        self.refresh();
+        self.stacks.refresh();
         let mut seen = Vec::new();
         for g in SCHED.all_g() {
             seen.extend(self.look(g, None, own));
@@ -96,78 +83,28 @@ impl Dumper {
         text
     }
 
-    /// A goroutine, if it is there (and called `id`), and its stack.
+    /// A goroutine, if it is there (and, if one is given, called `id`), and its stack.
     pub(super) fn look(
         &mut self,
         g: &'static G,
         id: Option<u64>,
         own: Option<&Own>,
     ) -> Option<(View, Stack, Rc<Shown>)> {
-        let (view, stack, ended) = match own {
-            Some(own) if own.id == g.id() => {
-                let ended = unwind(&own.copy, &mut self.places, &mut self.frames);
-                (g.inspect()?, Stack::Computing, ended)
-            }
-            _ => {
-                let (view, stack) = snapshot::take(g, id, &mut self.asker, &mut self.copy)?;
-                let ended = match stack {
-                    Stack::Resting | Stack::Blocked | Stack::Computing => {
-                        unwind(&self.copy, &mut self.places, &mut self.frames)
-                    }
-                    Stack::NotStarted | Stack::Unavailable => {
-                        self.frames.clear();
-                        Ended::AtTop
-                    }
-                };
-                (view, stack, ended)
-            }
+        if let Some(own) = own.filter(|own| own.id == g.id()) {
+            return Some((g.inspect()?, Stack::Computing, self.stacks.show(&own.copy)));
+        }
+        let (view, stack) = snapshot::take(g, id, &mut self.asker, &mut self.copy)?;
+        let shown = match stack {
+            Stack::Resting | Stack::Blocked | Stack::Computing => self.stacks.show(&self.copy),
+            Stack::NotStarted | Stack::Unavailable => self.stacks.nothing(),
         };
-        Some((view, stack, self.show(ended)))
+        Some((view, stack, shown))
     }
-
-    /// The stack of `frames` as it is shown.
-    fn show(&mut self, ended: Ended) -> Rc<Shown> {
-        let key = (ended, Box::from(self.frames.as_slice()));
-        if let Some(shown) = self.shown.get(&key) {
-            return Rc::clone(shown);
-        }
-        let shown = Rc::new(show(&self.symbols.calls(&self.frames), ended));
-        self.shown.insert(key, Rc::clone(&shown));
-        shown
-    }
-
-    /// Forgets what is no longer true, or has become too much.
-    pub(super) fn refresh(&mut self) {
-        let places = self.places.refresh();
-        if places == Refreshed::Forgotten {
-            self.symbols.forget();
-        }
-        if places == Refreshed::Forgotten || self.shown.len() > KEPT {
-            self.shown.clear();
-        }
-    }
-}
-
-fn show(calls: &[Rc<Call>], ended: Ended) -> Shown {
-    let users = calls.iter().find(|call| call.is_users()).or(calls.first());
-    let place = users.map(|call| call.place.as_ref().unwrap_or(&call.function).clone()).unwrap_or_default();
-    let mut text = String::new();
-    for call in calls.iter().take(CALLS) {
-        let line = call.place.as_deref().unwrap_or("?");
-        // Writing to a String can't fail.
-        let _ = writeln!(text, "{}(...)\n\t{line}", call.function);
-    }
-    if calls.len() > CALLS || ended == Ended::Cut {
-        text.push_str("...additional frames elided...\n");
-    } else if ended == Ended::Lost {
-        text.push_str("...callers unknown...\n");
-    }
-    Shown { text, place }
 }
 
 fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut known: HashMap<Alike, usize> = HashMap::new();
+    let mut known: Map<Alike, usize> = Map::default();
     for (view, stack, shown) in seen {
         let state = State { text: view.state, stack };
         let alike = Alike {
@@ -175,7 +112,7 @@ fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
             state,
             stack: Rc::as_ptr(&shown),
             creator: view.creator,
-            place: view.place,
+            place: Place(view.place),
         };
         match known.get(&alike) {
             Some(index) => {
@@ -200,7 +137,8 @@ fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
 
 fn write_groups(text: &mut String, groups: Vec<Group>) -> fmt::Result {
     let more: usize = groups.iter().skip(LISTED).map(|group| 1 + group.others.len()).sum();
-    for group in groups.iter().take(LISTED) {
+    for (n, group) in groups.iter().take(LISTED).enumerate() {
+        text.push_str(if n == 0 { "" } else { "\n" });
         write_head(text, group)?;
         match group.state.stack {
             Stack::NotStarted => writeln!(text, "(not started)")?,
@@ -217,7 +155,7 @@ fn write_groups(text: &mut String, groups: Vec<Group>) -> fmt::Result {
 
 /// `goroutine 18 "name" [sleep, 3 minutes] (and 2 others with this stack: 19 20):`
 fn write_head(text: &mut String, group: &Group) -> fmt::Result {
-    write!(text, "\n{} [{}", Who(&group.first), group.state.text)?;
+    write!(text, "{} [{}", Who(&group.first), group.state.text)?;
     if group.state.stack == Stack::Blocked && group.state.text == "running" {
         text.push_str(", blocked");
     }

@@ -25,22 +25,32 @@ const MAX_FRAMES: usize = 256;
 const SEARCHED: usize = 512;
 const WORD: usize = size_of::<usize>();
 
-/// The frames of a stack, innermost first, each as an address inside its instruction: that of the call in all but the
-/// innermost.
-pub(super) fn unwind(copy: &Copy, places: &mut Places, frames: &mut Vec<usize>) -> Ended {
+/// A frame of a stack.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// In its instruction: that of the call in all but the innermost.
+    pub(super) address: usize,
+    /// Where its return address lies, and what it is; none in the last.
+    pub(super) returns: Option<(usize, usize)>,
+}
+
+/// The frames of a stack, innermost first.
+pub(super) fn unwind(copy: &Copy, places: &mut Places, frames: &mut Vec<Frame>) -> Ended {
     frames.clear();
-    let mut registers = copy.registers;
-    let mut address = registers.pc;
+    let mut at = copy.registers;
+    let mut address = at.pc;
     loop {
         if frames.len() == MAX_FRAMES {
             return Ended::Cut;
         }
-        frames.push(address);
-        match step(copy, places, registers, address) {
-            Ok(caller) => registers = caller,
+        let caller = step(copy, places, at, address);
+        let returns = caller.ok().map(|caller| (caller.sp - WORD, caller.pc));
+        frames.push(Frame { address, returns });
+        match caller {
+            Ok(caller) => at = caller,
             Err(ended) => return ended,
         }
-        address = registers.pc - 1;
+        address = at.pc - 1;
     }
 }
 
@@ -52,18 +62,17 @@ fn step(copy: &Copy, places: &mut Places, at: Registers, address: usize) -> Resu
         Rule::Outermost => return Err(Ended::AtTop),
         Rule::None => return Err(Ended::Lost),
     };
-    let end = match (base, at.bp) {
-        (Base::Sp, _) => at.sp.wrapping_add_signed(offset),
-        (Base::Bp, Some(bp)) => bp.wrapping_add_signed(offset),
-        (Base::Bp, None) => {
-            find_frame(copy, at.sp, offset, place.function).ok_or(Ended::Lost)?.wrapping_add_signed(offset)
-        }
+    let base = match (base, at.bp) {
+        (Base::Sp, _) => at.sp,
+        (Base::Bp, Some(bp)) => bp,
+        (Base::Bp, None) => find_frame(copy, at.sp, offset, place.function).ok_or(Ended::Lost)?,
     };
+    let end = base.wrapping_add_signed(offset);
     if end <= at.sp {
         return Err(Ended::Lost);
     }
     let missing = if copy.is_whole() { Ended::Lost } else { Ended::Cut };
-    let pc = copy.read(end.wrapping_sub(WORD)).ok_or(missing)?;
+    let pc = copy.read(end - WORD).ok_or(missing)?;
     let bp = match bp {
         Saved::Kept => at.bp,
         Saved::At(offset) => copy.read(end.wrapping_add_signed(offset)),

@@ -7,6 +7,7 @@
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread;
@@ -70,12 +71,13 @@ pub struct Child {
     flags: Vec<&'static str>,
     limit: Duration,
     blocked: Option<i32>,
+    program: Option<PathBuf>,
 }
 
 impl Child {
     /// Runs `test` as it is, even if it is marked as ignored.
     pub fn of(test: &'static str) -> Child {
-        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT, blocked: None }
+        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT, blocked: None, program: None }
     }
 
     /// Lets a test that is marked as ignored run.
@@ -108,9 +110,16 @@ impl Child {
         self
     }
 
+    /// Runs this program, which is the test binary in another form.
+    pub fn program(mut self, program: PathBuf) -> Child {
+        self.program = Some(program);
+        self
+    }
+
     /// Runs it to its end.
     pub fn run(&self) -> Outcome {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let program = self.program.clone().unwrap_or_else(|| std::env::current_exe().unwrap());
+        let mut command = Command::new(program);
         command.args(["--exact", self.test, "--nocapture", "--test-threads=1"]).args(&self.flags);
         for inherited in ["GOMAXPROCS", "GOSCHED_STACK", "GOSCHED_DEBUG", ROLE, ARG] {
             command.env_remove(inherited);
