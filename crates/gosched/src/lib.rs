@@ -17,7 +17,9 @@
 //! # Finding your way
 //!
 //! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
+//! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
 //! - [`sync`]: locks, with the names of `std::sync`
+//! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
 //! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine
@@ -43,6 +45,8 @@ compile_error!(
     "gosched runs on Linux on x86_64; another architecture needs one file in gosched-switch's src/arch"
 );
 
+pub mod chan;
+pub mod context;
 mod dump;
 #[allow(unsafe_code)]
 mod fatal;
@@ -65,6 +69,7 @@ mod sys;
 #[allow(unsafe_code)]
 mod sysmon;
 pub mod thread;
+pub mod time;
 #[allow(unsafe_code)]
 mod timers;
 #[allow(unsafe_code)]

@@ -20,11 +20,13 @@
 //! | `token.rs` | [`TokenWord`], park and unpark |
 //! | `join.rs` | [`JoinWord`], who owns a result |
 //! | `claim.rs` | [`Claim`], a wait that several may end |
+//! | `interrupts.rs` | [`Interrupts`], the waits that end with a context |
 
 pub mod barrier;
 mod claim;
 mod dormant;
 mod idle;
+mod interrupts;
 #[allow(clippy::new_without_default, reason = "a join word belongs to a header and is never made by default")]
 mod join;
 mod keeper;
@@ -44,6 +46,7 @@ mod token;
 pub use claim::{Claim, Outcome};
 pub use dormant::Dormant;
 pub use idle::{Idle, IdleWord, LastSpinner, Spinning};
+pub use interrupts::{Interrupt, Interrupts, Registration};
 pub use join::{Detach, Finish, Header, JoinWaiter, JoinWord, Registered};
 pub use keeper::{Keeper, Watch};
 pub use list::{Linked, List};

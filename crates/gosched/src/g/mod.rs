@@ -24,6 +24,7 @@ use std::sync::Arc;
 use gosched_queue::{JoinWord, Linked, Status, StatusWord, TokenWord};
 use gosched_switch::{Gobuf, Stack, StackClass};
 
+use crate::context::{Node, Slot};
 use crate::fatal::fatal;
 use crate::m::M;
 use crate::sched::Group;
@@ -61,6 +62,8 @@ pub(crate) struct G {
     created_at: Cell<Option<&'static Location<'static>>>,
     name: UnsafeCell<Option<Name>>,
     group: Cell<Option<NonNull<Group>>>,
+    /// The context it runs under; its own, from its birth to its end.
+    pub(crate) context: Slot,
     pub(crate) payload: UnsafeCell<Payload>,
 }
 
@@ -87,6 +90,7 @@ pub(crate) struct Birth {
     pub(crate) name: Option<Name>,
     pub(crate) class: StackClass,
     pub(crate) group: Option<NonNull<Group>>,
+    pub(crate) context: Option<Arc<Node>>,
 }
 
 impl G {
@@ -112,6 +116,7 @@ impl G {
             created_at: Cell::new(None),
             name: UnsafeCell::new(None),
             group: Cell::new(None),
+            context: Slot::new(),
             payload: UnsafeCell::new(Payload::empty()),
         }
     }
@@ -208,6 +213,7 @@ impl G {
         self.creator.store(birth.creator, Ordering::Relaxed);
         self.created_at.set(Some(birth.place));
         self.group.set(birth.group);
+        self.context.put(birth.context);
         // SAFETY: the header is ours; a dead one holds no name, so nothing is dropped here.
         unsafe { *self.name.get() = birth.name };
     }

@@ -41,6 +41,7 @@ union Slot<F, T> {
 pub(crate) struct TaskVtable {
     run: unsafe fn(*mut u8),
     drop_outcome: unsafe fn(*mut u8) -> Ending,
+    drop_closure: unsafe fn(*mut u8),
     boxed: Option<Layout>,
 }
 
@@ -51,6 +52,7 @@ impl<F: FnOnce() -> T, T> Typed<F, T> {
     const VTABLE: TaskVtable = TaskVtable {
         run: run::<F, T>,
         drop_outcome: drop_outcome::<T>,
+        drop_closure: drop_closure::<F>,
         boxed: if Self::LAYOUT.size() <= INLINE && Self::LAYOUT.align() <= align_of::<Payload>() {
             None
         } else {
@@ -95,6 +97,13 @@ unsafe fn drop_outcome<T>(slot: *mut u8) -> Ending {
         fatal!("the result of a goroutine panicked when it was dropped");
     }
     ending
+}
+
+/// # Safety
+/// `slot` holds an `F` that nobody else uses.
+unsafe fn drop_closure<F>(slot: *mut u8) {
+    // SAFETY: by contract.
+    drop(unsafe { slot.cast::<F>().read() });
 }
 
 /// Room for a closure outside the header, when it needs any: allocated before the runtime is entered, because an
@@ -176,6 +185,18 @@ pub(crate) unsafe fn drop_result(g: &G) -> Ending {
         let ending = (vtable(g).drop_outcome)(slot(g));
         free_box(g);
         ending
+    }
+}
+
+/// Drops a closure that will never run. Runs user code.
+///
+/// # Safety
+/// The slot holds the closure and is the caller's.
+pub(crate) unsafe fn drop_unrun(g: &G) {
+    // SAFETY: by contract.
+    unsafe {
+        (vtable(g).drop_closure)(slot(g));
+        free_box(g);
     }
 }
 

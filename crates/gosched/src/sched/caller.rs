@@ -13,12 +13,13 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use core::time::Duration;
 
-use gosched_queue::{Outcome, Wake};
+use gosched_queue::{Interrupt, Interrupts, Outcome, Registration, Wake};
 
 use super::park::{self, Commit, Waited};
 use super::{Rt, arm_here, start};
+use crate::context;
 use crate::timers::{Action, Timer, now};
-use crate::waiter::{TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
+use crate::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
 
 /// "I am in a call that may move", on a goroutine or on a foreign thread.
 #[must_use]
@@ -28,15 +29,31 @@ pub(crate) struct Caller(Option<Rt>);
 #[must_use]
 pub(crate) struct Visitor(Option<Rt>);
 
+/// Whether a wait ends with the context of whoever waits, as [`INTERRUPTED`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interruptible {
+    /// Sends, receives, selects, `time::sleep`, I/O.
+    Yes,
+    /// Locks, joins, `park`, whatever keeps its promise.
+    No,
+}
+
 /// How long a wait may last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     /// When it ends as timed out, by the clock of timers; `None`: never.
     pub(crate) deadline: Option<u64>,
+    pub(crate) interruptible: Interruptible,
 }
 
 impl Limit {
-    pub(crate) const NONE: Limit = Limit { deadline: None };
+    /// Until it is ended by whom it waits for.
+    pub(crate) const NONE: Limit = Limit { deadline: None, interruptible: Interruptible::No };
+
+    /// Until the context of whoever waits ends, or the time is up.
+    pub(crate) const fn of_context(deadline: Option<u64>) -> Limit {
+        Limit { deadline, interruptible: Interruptible::Yes }
+    }
 }
 
 /// Wakes from inside the runtime (with `rt`) or from a foreign thread.
@@ -108,6 +125,9 @@ impl Caller {
     /// As [`wait`](Caller::wait), for a wait that several may end, time being one of them. `publish` makes the ticket
     /// known and releases the locks; whoever claims it wakes this waiter. Returns how the wait ended.
     ///
+    /// Under a context that has already ended, an interruptible wait ends at once, unless somebody else has ended it by
+    /// then.
+    ///
     /// Afterwards those that did not claim it may still know the ticket: the caller sees to it that they forget it before
     /// it goes away.
     pub(crate) fn wait_ticket(
@@ -126,7 +146,52 @@ impl Caller {
     }
 }
 
+/// A wait's place among those that its context ends. Why no end is missed, and why nobody touches the place after this
+/// frame is gone, is argued in `Interrupts` (`gosched-queue`); here its conditions are kept: the wait is registered once its
+/// ticket has its waiter, and unregistered unless it was the context that ended it. The context lives meanwhile, because it
+/// is current for whoever waits, who alone could change that.
+struct Interruption<'a> {
+    context: Option<&'a Interrupts<Waiter>>,
+    place: Interrupt<Waiter>,
+}
+
+impl<'a> Interruption<'a> {
+    fn new(context: Option<&'a Interrupts<Waiter>>, ticket: &Ticket) -> Interruption<'a> {
+        Interruption { context, place: Interrupt::new(ticket) }
+    }
+
+    /// After `publish`: lists the wait. If the context has ended, ends it, unless somebody else does.
+    ///
+    /// # Safety
+    /// `self` and the ticket stay where they are until [`leave`](Interruption::leave).
+    unsafe fn join(&self, ticket: &Ticket) -> Commit {
+        let Some(context) = self.context else { return Commit::Wait };
+        // SAFETY: by contract.
+        match unsafe { context.register(&self.place) } {
+            Registration::Listed => Commit::Wait,
+            Registration::Over => match ticket.claim(INTERRUPTED) {
+                Some(_myself) => Commit::Refuse,
+                None => Commit::Wait,
+            },
+        }
+    }
+
+    /// When the wait is over, inside the runtime.
+    fn leave(&self, ended: Option<Outcome>) {
+        if let Some(context) = self.context
+            && ended != Some(INTERRUPTED)
+        {
+            context.unregister(&self.place);
+        }
+    }
+}
+
 fn park_ticket(rt: Rt, reason: WaitReason, limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
+    let context = match limit.interruptible {
+        Interruptible::Yes => context::interrupts_of(rt.g()),
+        Interruptible::No => None,
+    };
+    let interruption = Interruption::new(context, ticket);
     let timer = Timer::new(Action::EndWait(NonNull::from(ticket)));
     let _ = park::park(rt, reason, |waiter| {
         ticket.put(waiter);
@@ -135,20 +200,40 @@ fn park_ticket(rt: Rt, reason: WaitReason, limit: Limit, ticket: &Ticket, publis
             // SAFETY: timer and ticket outlive this frame's wait, at the end of which the timer is disarmed.
             unsafe { arm_here(&timer, when) };
         }
-        Commit::Wait
+        // SAFETY: in this frame, left below.
+        unsafe { interruption.join(ticket) }
     });
-    if limit.deadline.is_some() && ticket.outcome() != Some(TIMED_OUT) {
-        // Inside the runtime, as everything that takes its locks.
-        let _rt = Rt::enter();
-        timer.disarm();
+    if limit.deadline.is_none() && context.is_none() {
+        return;
     }
+    let ended = ticket.outcome();
+    // Inside the runtime, as everything that takes its locks.
+    let _rt = Rt::enter();
+    if ended != Some(TIMED_OUT) {
+        let _ = timer.disarm();
+    }
+    interruption.leave(ended);
 }
 
 fn block_thread_ticket(limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
+    let context = match limit.interruptible {
+        Interruptible::Yes => context::interrupts_of_thread(),
+        Interruptible::No => None,
+    };
+    let interruption = Interruption::new(context, ticket);
     let parker = ThreadParker::current();
     ticket.put(Waiter::Thread(parker.clone()));
     publish();
-    let Some(when) = limit.deadline else { return parker.sleep() };
+    // SAFETY: in this frame, left below.
+    if unsafe { interruption.join(ticket) } == Commit::Wait {
+        sleep_ticket(&parker, limit.deadline, ticket);
+    }
+    interruption.leave(ticket.outcome());
+}
+
+/// Sleeps until somebody claims the ticket, or claims it when its time has run out.
+fn sleep_ticket(parker: &ThreadParker, deadline: Option<u64>, ticket: &Ticket) {
+    let Some(when) = deadline else { return parker.sleep() };
     let left = Duration::from_nanos(when.saturating_sub(now()));
     if parker.sleep_timeout(left) == Wake::TimedOut && ticket.claim(TIMED_OUT).is_none() {
         // Somebody came first; the wake-up is on its way.

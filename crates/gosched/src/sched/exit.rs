@@ -1,9 +1,10 @@
 //! A goroutine's last steps (S9), and the stacks that go from one to the next.
 //!
-//! The order at the end, and why: destructors of goroutine-locals, as user code. Then, inside the runtime, the G is
-//! laid down: *dead*, no longer the M's current one, its stack in the M's hands. Only then `JoinWord::finish`, after
-//! which the header may be somebody else's at once; what still runs needs only the M and the stack under it. If
-//! finishing turns out to need user code (a result nobody wants, a waker), the G is taken up again for that long.
+//! The order at the end, and why: destructors of goroutine-locals, and of its context if nobody else has it, as user
+//! code. Then, inside the runtime, the G is laid down: *dead*, no longer the M's current one, its stack in the M's
+//! hands. Only then `JoinWord::finish`, after which the header may be somebody else's at once; what still runs needs
+//! only the M and the stack under it. If finishing turns out to need user code (a result nobody wants, a waker), the G
+//! is taken up again for that long.
 
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -42,6 +43,7 @@ pub(super) fn goexit(g: &'static G) -> ! {
     // SAFETY: we are the goroutine. What user code still runs (a waker, a result that is unwanted at the last moment) sees
     // a goroutine without a name.
     drop(unsafe { g.retire_name() });
+    drop_context(g);
     let mut counted = false;
     // SAFETY: used for the last time in `leave_for_ever`, which counts this goroutine out of the group.
     let group = unsafe { g.group() };
@@ -84,6 +86,14 @@ pub(super) fn goexit(g: &'static G) -> ! {
                 leave_for_ever(rt, group)
             }
         }
+    }
+}
+
+/// Drops what the goroutine held of its context; if it was the last to, the context's values go.
+fn drop_context(g: &'static G) {
+    let Some(context) = g.context.take() else { return };
+    if catch_unwind(AssertUnwindSafe(move || drop(context))).is_err() {
+        fatal!("a value of a context panicked when it was dropped");
     }
 }
 

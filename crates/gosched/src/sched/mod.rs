@@ -63,7 +63,7 @@ use held::Held;
 pub(crate) use held::SOFT_LIMIT;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
-pub(crate) use spawn::{Role, Spawn, spawn};
+pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
 

@@ -3,12 +3,15 @@
 
 use core::panic::Location;
 use core::ptr::NonNull;
+use std::sync::Arc;
 
-use gosched_queue::Status;
+use gosched_queue::{Detach, Status};
 use gosched_switch::{Gobuf, StackClass};
 
 use super::{Group, Rt, SCHED, exit, park, schedule, start};
+use crate::context::{self, Node};
 use crate::g::{Birth, G, Name, task};
+use crate::waiter::BoxedWaiter;
 
 /// How a goroutine is to be born.
 pub(crate) struct Spawn {
@@ -45,19 +48,76 @@ where
     if rt.is_none() {
         start::ensure_started();
     }
-    let p = rt.as_ref().and_then(Rt::p);
-    let g = match p {
-        Some(p) => {
-            p.count_created();
-            p.new_g()
-        }
-        None => {
-            SCHED.count_created_without_p();
-            match &rt {
-                Some(rt) => rt.m.new_g_without_p(),
-                None => SCHED.new_g(),
-            }
-        }
+    match rt.as_ref().and_then(Rt::p) {
+        Some(p) => p.count_created(),
+        None => SCHED.count_created_without_p(),
+    }
+    let context = context::inherited(rt.as_ref());
+    // SAFETY: by contract.
+    let g = unsafe { bear(rt.as_ref(), how, context, room, f) };
+    g.transition(g.status.get(), Status::Runnable);
+    park::enqueue(rt.as_ref(), g.into());
+    g.into()
+}
+
+/// As [`spawn`], but the goroutine is neither queued nor counted: a timer that is due starts it, under `context`. Nobody
+/// joins it.
+pub(crate) fn prepare<F>(place: &'static Location<'static>, context: Option<Arc<Node>>, f: F) -> Prepared
+where
+    F: FnOnce() + Send + 'static,
+{
+    let room = task::Room::<F, ()>::new();
+    let rt = Rt::enter();
+    if rt.is_none() {
+        start::ensure_started();
+    }
+    let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, place };
+    // SAFETY: `f` borrows nothing.
+    let g = unsafe { bear(rt.as_ref(), how, context, room, f) };
+    let _: Detach<G, BoxedWaiter> = g.join.detach();
+    Prepared(g.into())
+}
+
+/// A goroutine that was not started yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Prepared(pub(crate) NonNull<G>);
+
+impl Prepared {
+    /// Frees it instead of starting it, and drops its closure, which is user code: outside the runtime.
+    ///
+    /// # Safety
+    /// It was not started and will not be: no timer knows it any more. Called once.
+    pub(crate) unsafe fn discard(self) {
+        // SAFETY: headers are never unmapped, and this one is the caller's.
+        let g: &'static G = unsafe { self.0.as_ref() };
+        drop(g.context.take());
+        // SAFETY: never started, so the closure is there.
+        unsafe { task::drop_unrun(g) };
+        let rt = Rt::enter();
+        exit::free_header(rt.as_ref(), g);
+    }
+}
+
+/// A header with everything that a goroutine needs but a place in a queue.
+///
+/// # Safety
+/// As for [`spawn`].
+unsafe fn bear<F, T>(
+    rt: Option<&Rt>,
+    how: Spawn,
+    context: Option<Arc<Node>>,
+    room: task::Room<F, T>,
+    f: F,
+) -> &'static G
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    let p = rt.and_then(Rt::p);
+    let g = match (p, rt) {
+        (Some(p), _) => p.new_g(),
+        (None, Some(rt)) => rt.m.new_g_without_p(),
+        (None, None) => SCHED.new_g(),
     };
     let id = match (how.role, p) {
         (Role::Main, _) => SCHED.main_id(),
@@ -66,11 +126,12 @@ where
     };
     let birth = Birth {
         id,
-        creator: rt.as_ref().map_or(0, |rt| rt.g().id()),
+        creator: rt.map_or(0, |rt| rt.g().id()),
         place: how.place,
         name: how.name,
         class: how.class.unwrap_or_else(start::default_class),
         group: how.group,
+        context,
     };
     // SAFETY: a header from a cache of dead or fresh ones is ours alone, and its slot is empty; that the closure's
     // borrows live long enough is the caller's promise.
@@ -78,9 +139,7 @@ where
         g.begin(birth);
         room.store(g, f);
     }
-    g.transition(g.status.get(), Status::Runnable);
-    park::enqueue(rt.as_ref(), g.into());
-    g.into()
+    g
 }
 
 /// The first function on a goroutine's stack.

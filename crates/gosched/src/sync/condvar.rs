@@ -201,7 +201,7 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let result = self.wait_until(guard.raw(), Limit { deadline: Some(when_after(dur)) });
+        let result = self.wait_until(guard.raw(), Limit { deadline: Some(when_after(dur)), ..Limit::NONE });
         guard.poison().wrap((guard, result))
     }
 

@@ -193,7 +193,7 @@ pub fn park_timeout(limit: Duration) {
     });
     // Inside the runtime, as everything that takes its locks.
     let _rt = Rt::enter();
-    timer.disarm();
+    let _ = timer.disarm();
 }
 
 fn park_thread_timeout(limit: Duration) {

@@ -1,0 +1,301 @@
+//! Cancellation and deadlines, understood by every blocking call of this library: Go's `context`, without having to pass it
+//! along.
+//!
+//! A [`Context`] ends when somebody [cancels](Context::cancel) it, when its deadline passes, or when the one it was derived
+//! from ends. [`enter`] makes one current for a closure and for all goroutines that are started inside, and under a
+//! context that ends
+//!
+//! - sends and receives end as if the channel were disconnected (the value comes back), a `select` as if one of its
+//!   operations were;
+//! - [`time::sleep`](crate::time::sleep) returns its error; [`thread::sleep`](crate::thread::sleep) keeps its promise and is
+//!   not cut short;
+//! - I/O fails: with [`TimedOut`](std::io::ErrorKind::TimedOut) at a deadline, with [`Other`](std::io::ErrorKind::Other) if
+//!   cancelled, and the [`ContextError`] as its source;
+//! - locks, joins, waits and `park` are not touched.
+//!
+//! What is ready at once still succeeds under a context that has ended: only what would have to wait fails.
+//!
+//! ```
+//! use gosched::{context, go, time};
+//! use std::time::Duration;
+//!
+//! gosched::run(|| {
+//!     let ctx = context::background().with_timeout(Duration::from_millis(5));
+//!     let worker = context::enter(&ctx, || go(|| time::sleep(Duration::from_secs(3600))));
+//!     assert_eq!(worker.join().unwrap(), Err(context::ContextError::DeadlineExceeded));
+//! });
+//! ```
+
+#![deny(unsafe_code)]
+
+mod alarm;
+mod error;
+mod node;
+mod slot;
+
+use core::any::Any;
+use core::fmt;
+use core::iter::successors;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::chan::{Receiver, never};
+
+pub use error::ContextError;
+pub(crate) use node::Node;
+pub(crate) use slot::{Slot, inherited, interrupts_of, interrupts_of_thread};
+
+/// What a piece of work is done under: whether it is still wanted, until when, and values that go with it.
+///
+/// Clones are the same context. Derived contexts (`with_…`) end when the one they come from does; ending one of them does
+/// not touch that. Nothing here is a moving call.
+///
+/// ```
+/// use gosched::context::background;
+///
+/// let server = background().with_cancel();
+/// let request = server.with_cancel();
+/// request.cancel();
+/// assert!(request.is_cancelled() && !server.is_cancelled());
+/// server.cancel();
+/// assert!(server.with_cancel().is_cancelled());
+/// ```
+#[derive(Clone, Default)]
+pub struct Context(Option<Arc<Node>>);
+
+impl UnwindSafe for Context {}
+impl RefUnwindSafe for Context {}
+
+/// The context that never ends and carries nothing, from which all others come.
+///
+/// ```
+/// let root = gosched::context::background();
+/// root.cancel(); // does nothing
+/// assert_eq!((root.err(), root.deadline()), (None, None));
+/// ```
+pub fn background() -> Context {
+    Context(None)
+}
+
+/// The context of the calling goroutine or thread: that of the innermost [`enter`], else what it was started under, else
+/// [`background`].
+///
+/// ```
+/// use gosched::context;
+///
+/// let ctx = context::background().with_value("request 7");
+/// let seen = context::enter(&ctx, || {
+///     gosched::go(|| context::current().value::<&str>()).join().unwrap()
+/// });
+/// assert_eq!(seen.as_deref(), Some(&"request 7"));
+/// assert_eq!(context::current().value::<&str>(), None);
+/// ```
+pub fn current() -> Context {
+    Context(slot::current())
+}
+
+/// Runs `f` with `ctx` as the current context, for it and for the goroutines that are started inside. Afterwards, also after
+/// a panic, the one before is current again.
+///
+/// Not a moving call by itself; `f` may make some. On a thread that is not a goroutine it holds for that thread.
+///
+/// ```
+/// use gosched::{context, time};
+/// use std::time::Duration;
+///
+/// gosched::run(|| {
+///     let ctx = context::background().with_cancel();
+///     ctx.cancel();
+///     let slept = context::enter(&ctx, || time::sleep(Duration::from_secs(60)));
+///     assert_eq!(slept, Err(context::ContextError::Cancelled));
+/// });
+/// ```
+pub fn enter<F, T>(ctx: &Context, f: F) -> T
+where
+    F: FnOnce() -> T,
+{
+    let _entered = slot::Entered::new(ctx);
+    f()
+}
+
+/// Why the current context has ended, if it has: for those whose wait was interrupted.
+pub(crate) fn current_error() -> Option<ContextError> {
+    slot::current()?.error()
+}
+
+impl Context {
+    /// A context that ends when this one does, or when it is [cancelled](Context::cancel).
+    ///
+    /// ```
+    /// let ctx = gosched::context::background().with_cancel();
+    /// assert!(!ctx.is_cancelled());
+    /// ctx.cancel();
+    /// assert!(ctx.is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn with_cancel(&self) -> Context {
+        self.derive(None, None)
+    }
+
+    /// As [`with_cancel`](Context::with_cancel), and it ends after `d` at the latest.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background};
+    /// use std::time::Duration;
+    ///
+    /// let ctx = background().with_timeout(Duration::ZERO);
+    /// assert_eq!(ctx.err(), Some(ContextError::DeadlineExceeded));
+    /// ```
+    #[must_use]
+    pub fn with_timeout(&self, d: Duration) -> Context {
+        // What is too far away to be told is no deadline.
+        self.derive(Instant::now().checked_add(d), None)
+    }
+
+    /// As [`with_cancel`](Context::with_cancel), and it ends at `t` at the latest.
+    ///
+    /// ```
+    /// use gosched::context::background;
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let soon = Instant::now() + Duration::from_secs(1);
+    /// let ctx = background().with_deadline(soon);
+    /// // A later deadline changes nothing for those that come from it.
+    /// let child = ctx.with_timeout(Duration::from_secs(60));
+    /// assert_eq!(child.deadline(), Some(soon));
+    /// ```
+    #[must_use]
+    pub fn with_deadline(&self, t: Instant) -> Context {
+        self.derive(Some(t), None)
+    }
+
+    /// As [`with_cancel`](Context::with_cancel), and it carries a value, which is found by its type.
+    ///
+    /// ```
+    /// struct User(&'static str);
+    ///
+    /// let ctx = gosched::context::background().with_value(User("ada"));
+    /// assert_eq!(ctx.value::<User>().unwrap().0, "ada");
+    /// ```
+    #[must_use]
+    pub fn with_value(&self, v: impl Any + Send + Sync) -> Context {
+        self.derive(None, Some(Arc::new(v)))
+    }
+
+    fn derive(&self, deadline: Option<Instant>, value: Option<node::Value>) -> Context {
+        Context(Some(Node::derive(self.0.as_ref(), deadline, value)))
+    }
+
+    /// The value of type `V` that was added last, by this context or one that it comes from.
+    ///
+    /// ```
+    /// let ctx = gosched::context::background().with_value(1_u8).with_value("two").with_value(3_u8);
+    /// assert_eq!(ctx.value::<u8>().as_deref(), Some(&3));
+    /// assert_eq!(ctx.value::<&str>().as_deref(), Some(&"two"));
+    /// assert_eq!(ctx.value::<u64>(), None);
+    /// ```
+    #[must_use]
+    pub fn value<V: Any + Send + Sync>(&self) -> Option<Arc<V>> {
+        successors(self.0.as_ref(), |node| node.parent())
+            .filter_map(|node| node.value.as_ref())
+            .find(|value| (***value).is::<V>())
+            .and_then(|value| Arc::clone(value).downcast().ok())
+    }
+
+    /// Ends this context and all that come from it, unless they have ended. Does nothing to [`background`].
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background};
+    ///
+    /// let ctx = background().with_cancel();
+    /// let child = ctx.with_value(7);
+    /// ctx.cancel();
+    /// assert_eq!(child.err(), Some(ContextError::Cancelled));
+    /// ```
+    pub fn cancel(&self) {
+        if let Some(node) = &self.0 {
+            node.cancel();
+        }
+    }
+
+    /// Whether it has ended, for whichever reason.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let ctx = gosched::context::background().with_timeout(Duration::ZERO);
+    /// assert!(ctx.is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.err().is_some()
+    }
+
+    /// Why it has ended; `None` if it has not. Never changes again once it has.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background};
+    ///
+    /// let ctx = background().with_cancel();
+    /// assert_eq!(ctx.err(), None);
+    /// ctx.cancel();
+    /// assert_eq!(ctx.err(), Some(ContextError::Cancelled));
+    /// ```
+    #[must_use]
+    pub fn err(&self) -> Option<ContextError> {
+        self.0.as_ref()?.error()
+    }
+
+    /// A channel that never has a value and is closed when the context ends: for `select!`. Of [`background`] it never is.
+    ///
+    /// ```
+    /// use gosched::{chan, context, select};
+    /// use std::time::Duration;
+    ///
+    /// gosched::run(|| {
+    ///     let ctx = context::background().with_timeout(Duration::from_millis(1));
+    ///     let (s, r) = chan::bounded::<u8>(0);
+    ///     select! {
+    ///         recv(r) -> _ => unreachable!("nobody sends"),
+    ///         recv(ctx.done()) -> ended => assert!(ended.is_err()),
+    ///     }
+    ///     # drop(s);
+    /// });
+    /// ```
+    #[must_use]
+    pub fn done(&self) -> Receiver<()> {
+        self.0.as_ref().map_or_else(never, Node::done)
+    }
+
+    pub(crate) fn node(&self) -> Option<Arc<Node>> {
+        self.0.clone()
+    }
+
+    /// When it ends at the latest: the earliest deadline of its own and of those it comes from.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let ctx = gosched::context::background().with_timeout(Duration::from_secs(5));
+    /// assert!(ctx.with_cancel().deadline().unwrap() > Instant::now());
+    /// assert_eq!(gosched::context::background().deadline(), None);
+    /// ```
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.0.as_ref()?.deadline
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("Context");
+        match &self.0 {
+            None => text.finish_non_exhaustive(),
+            Some(_) => {
+                text.field("deadline", &self.deadline()).field("err", &self.err()).finish_non_exhaustive()
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Where the current context stands: a word in the goroutine's header, or one of a foreign thread's own.
+//!
+//! Invariants:
+//! - A goroutine is born with one count of its creator's context, which its slot owns until its end.
+//! - `enter` puts another context there that its caller lends for the time being, and puts back what it found; so at its
+//!   end the goroutine finds its own. A thread's slot owns nothing: what is in it is lent.
+//! - Only the goroutine or thread itself reads or changes its slot. So a context that is current stays alive while its
+//!   goroutine waits.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+use gosched_queue::Interrupts;
+
+use super::Context;
+use super::node::Node;
+use crate::g::G;
+use crate::m;
+use crate::sched::Rt;
+use crate::waiter::Waiter;
+
+/// A pointer to the current context's node; null for the background.
+pub(crate) struct Slot(Cell<*const Node>);
+
+impl Slot {
+    pub(crate) const fn new() -> Slot {
+        Slot(Cell::new(core::ptr::null()))
+    }
+
+    /// Gives a goroutine that is being born its context.
+    #[inline]
+    pub(crate) fn put(&self, node: Option<Arc<Node>>) {
+        self.0.set(node.map_or(core::ptr::null(), Arc::into_raw));
+    }
+
+    /// Takes back what `put` gave.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Arc<Node>> {
+        let node = self.0.replace(core::ptr::null());
+        // SAFETY: what the slot holds outside all `enter`s is what `put` made of an `Arc`, and it is taken out.
+        (!node.is_null()).then(|| unsafe { Arc::from_raw(node) })
+    }
+
+    /// Another count of what is there.
+    #[inline]
+    fn share(&self) -> Option<Arc<Node>> {
+        let node = self.0.get();
+        if node.is_null() {
+            return None;
+        }
+        // SAFETY: the pointer came from an `Arc` of which a count is owned by the slot, or lent to it.
+        unsafe {
+            Arc::increment_strong_count(node);
+            Some(Arc::from_raw(node))
+        }
+    }
+
+    /// # Safety
+    /// The slot keeps its contents for as long as the reference lives.
+    unsafe fn interrupts<'a>(&self) -> Option<&'a Interrupts<Waiter>> {
+        // SAFETY: the slot's contents are alive, by contract for long enough.
+        unsafe { self.0.get().as_ref() }.map(|node| &node.interrupts)
+    }
+}
+
+thread_local! {
+    /// The slot of a thread that is not ours.
+    static THREAD: Slot = const { Slot::new() };
+}
+
+/// The slot of the calling goroutine or thread. `f` makes no moving call.
+fn with_slot<R>(f: impl FnOnce(&Slot) -> R) -> R {
+    match m::current::current().and_then(m::M::cur_g) {
+        Some(g) => f(&g.context),
+        None => THREAD.with(f),
+    }
+}
+
+/// The current context's node.
+pub(super) fn current() -> Option<Arc<Node>> {
+    with_slot(Slot::share)
+}
+
+/// What a goroutine that is created now runs under.
+#[inline]
+pub(crate) fn inherited(rt: Option<&Rt>) -> Option<Arc<Node>> {
+    match rt {
+        Some(rt) => rt.g().context.share(),
+        None => THREAD.with(Slot::share),
+    }
+}
+
+/// The list of those who wait under the context of `g`, the calling goroutine, for a wait that it begins now.
+#[inline]
+pub(crate) fn interrupts_of<'a>(g: &G) -> Option<&'a Interrupts<Waiter>> {
+    // SAFETY: while it waits the goroutine does not change its slot.
+    unsafe { g.context.interrupts() }
+}
+
+/// As [`interrupts_of`], for the calling foreign thread.
+pub(crate) fn interrupts_of_thread<'a>() -> Option<&'a Interrupts<Waiter>> {
+    // SAFETY: while it waits the thread does not change its slot.
+    THREAD.with(|slot| unsafe { slot.interrupts() })
+}
+
+/// "This context is current"; the one before is again when this is dropped.
+pub(super) struct Entered<'a> {
+    before: *const Node,
+    lent: PhantomData<&'a Context>,
+}
+
+impl<'a> Entered<'a> {
+    pub(super) fn new(context: &'a Context) -> Entered<'a> {
+        let node = context.0.as_ref().map_or(core::ptr::null(), Arc::as_ptr);
+        Entered { before: with_slot(|slot| slot.0.replace(node)), lent: PhantomData }
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        with_slot(|slot| slot.0.set(self.before));
+    }
+}

@@ -1,0 +1,77 @@
+//! Sleeping that ends early when the context does.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::context::{self, ContextError};
+use crate::sched::{Caller, Limit};
+use crate::timers;
+use crate::waiter::{INTERRUPTED, Ticket, WaitReason};
+
+/// Sleeps for at least `d`, unless the current context ends before.
+///
+/// A moving call. On a thread that is not a goroutine it blocks the thread.
+///
+/// # Errors
+///
+/// Why the context has ended, if it did not sleep to the end. A sleep of no time succeeds under any context.
+///
+/// ```
+/// use gosched::{context, time};
+/// use std::time::Duration;
+///
+/// gosched::run(|| {
+///     assert_eq!(time::sleep(Duration::from_millis(1)), Ok(()));
+///     let ctx = context::background().with_timeout(Duration::from_millis(1));
+///     let slept = context::enter(&ctx, || time::sleep(Duration::from_secs(60)));
+///     assert_eq!(slept, Err(context::ContextError::DeadlineExceeded));
+/// });
+/// ```
+pub fn sleep(d: Duration) -> Result<(), ContextError> {
+    if d.is_zero() {
+        crate::runtime::checkpoint();
+        return Ok(());
+    }
+    sleep_to(timers::when_after(d))
+}
+
+/// Sleeps until `t`, unless the current context ends before.
+///
+/// A moving call. On a thread that is not a goroutine it blocks the thread.
+///
+/// # Errors
+///
+/// Why the context has ended, if it did not sleep to the end. What is past succeeds under any context.
+///
+/// ```
+/// use gosched::time::{self, Duration, Instant};
+///
+/// gosched::run(|| {
+///     let start = Instant::now();
+///     for tick in 1..=3 {
+///         time::sleep_until(start + tick * Duration::from_millis(1))?;
+///     }
+///     assert!(start.elapsed() >= Duration::from_millis(3));
+///     Ok::<(), gosched::context::ContextError>(())
+/// })
+/// # .unwrap();
+/// ```
+pub fn sleep_until(t: Instant) -> Result<(), ContextError> {
+    match t.checked_duration_since(Instant::now()) {
+        None => sleep(Duration::ZERO),
+        Some(left) => sleep(left),
+    }
+}
+
+/// Sleeps until `when`, by the clock of timers.
+fn sleep_to(when: u64) -> Result<(), ContextError> {
+    let ticket = Ticket::new();
+    match Caller::enter_moving().wait_ticket(WaitReason::Sleep, Limit::of_context(Some(when)), &ticket, || ())
+    {
+        INTERRUPTED => match context::current_error() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
