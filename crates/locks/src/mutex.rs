@@ -21,7 +21,7 @@
 //!   the line. So nobody is forgotten: an attempt that clears `WOKEN` without getting the lock does so while it is `LOCKED`,
 //!   and that holder's unlock will see `QUEUED` and no `WOKEN`.
 //! - `STARVING` is set under the line's lock, by one who goes to the line's front, while the lock is `LOCKED`; and
-//!   changed by the hand-over only. `STARVING` without `LOCKED` is the moment between an unlock and its hand-over: then
+//!   cleared by a hand-over only. `STARVING` without `LOCKED` is the moment between an unlock and its hand-over: then
 //!   nothing but joining the line is possible, and the hand-over is that unlocker's alone.
 //! - A mutex waiter never leaves the line by itself.
 
@@ -142,7 +142,7 @@ impl<W> Mutex<W> {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let free = word & (LOCKED | STARVING) == 0;
-            let starve = if attempt.starving && word & LOCKED != 0 { STARVING } else { 0 };
+            let starve = if attempt.starving { STARVING } else { 0 };
             let wanted = (word | if free { LOCKED } else { QUEUED | starve }) & !attempt.own_bit();
             // ORDERING: Acquire pairs with the Release of `unlock`.
             match self.word.compare_exchange_weak(word, wanted, Ordering::Acquire, Ordering::Relaxed) {
@@ -197,7 +197,7 @@ impl<W> Mutex<W> {
     /// Gives the lock, which the caller has just released, to the first in line, for the caller to wake. `now` is the time.
     pub fn hand_over(&self, now: u64) -> Option<W> {
         let mut line = self.line.lock();
-        let first = line.pop()?;
+        let first = line.pop().expect("a starving mutex has somebody in line");
         let waited = now.saturating_sub(first.node().tag());
         let mut over = 0;
         if line.is_empty() {

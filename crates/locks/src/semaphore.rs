@@ -92,3 +92,31 @@ impl<W> Semaphore<W> {
         self.0.lock().available
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::line::Node;
+
+    /// One that wants much and waits blocks those behind it, however little they want; they are served in order.
+    #[test]
+    fn nobody_is_overtaken() {
+        let semaphore: Semaphore<&str> = Semaphore::new(2);
+        let nodes = [Node::new(3), Node::new(1), Node::new(2)];
+        for (node, name) in nodes.iter().zip(["three", "one", "two"]) {
+            let Acquire::Wait(place) = semaphore.acquire(node.tag() as usize) else {
+                panic!("{name} must wait")
+            };
+            // SAFETY: the nodes outlive the semaphore's line.
+            unsafe { place.take(node, name) };
+        }
+        assert!(!semaphore.try_acquire(1));
+        assert!(semaphore.try_acquire(0), "nothing is always there");
+        assert_eq!(semaphore.release(1).unwrap().collect::<Vec<_>>(), ["three"]);
+        assert_eq!(semaphore.available(), 0);
+        assert_eq!(semaphore.release(3).unwrap().collect::<Vec<_>>(), ["one", "two"]);
+        assert!(semaphore.release(usize::MAX).unwrap().is_empty());
+        assert!(semaphore.release(1).is_err());
+        assert_eq!(semaphore.available(), usize::MAX);
+    }
+}

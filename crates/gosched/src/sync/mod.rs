@@ -33,7 +33,9 @@
 
 mod barrier;
 mod condvar;
+mod err_group;
 mod lazy_lock;
+pub mod mpsc;
 mod mutex;
 mod once;
 mod once_lock;
@@ -41,9 +43,12 @@ mod poison;
 mod raw;
 mod rwlock;
 mod seam;
+mod semaphore;
+mod wait_group;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
+pub use err_group::ErrGroup;
 pub use lazy_lock::LazyLock;
 pub use mutex::{Mutex, MutexGuard};
 #[expect(deprecated, reason = "std has it, so does this")]
@@ -51,4 +56,7 @@ pub use once::ONCE_INIT;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use semaphore::{Permit, Semaphore};
+pub use wait_group::WaitGroup;
+
 pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak, atomic};
