@@ -144,7 +144,7 @@ fn goroutines_inherit() {
         assert_eq!(mark(), Some(1));
         go(|| {
             thread::park();
-            enter(&marked(3), || thread::yield_now());
+            enter(&marked(3), thread::yield_now);
             mark()
         })
     });
