@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use crate::page::Page;
 
 mod blocked;
+mod context;
 mod deep;
 mod foreign;
 mod goroutines;
@@ -24,9 +25,10 @@ mod parked;
 mod scope;
 mod sleep;
 mod stealing;
+mod timers;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 16] = [
+pub static CHAPTERS: [&Chapter; 18] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -35,6 +37,8 @@ pub static CHAPTERS: [&Chapter; 16] = [
     &yielding::CHAPTER,
     &park::CHAPTER,
     &sleep::CHAPTER,
+    &timers::CHAPTER,
+    &context::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
     &scope::CHAPTER,
