@@ -9,6 +9,8 @@ var workloads = map[string]func(params) sample{
 	"yield":         yields,
 	"parked":        parked,
 	"pingpong_park": pingpong,
+	"sleeps":        sleeps,
+	"sleep_1ms":     sleep1ms,
 }
 
 func main() {

@@ -27,6 +27,10 @@ func perOp(elapsed time.Duration, operations int) sample {
 	return sample(fmt.Sprintf("ns=%.3f", float64(elapsed.Nanoseconds())/float64(operations)))
 }
 
+func figure(name string, value float64) sample {
+	return sample(fmt.Sprintf("%s=%.3f", name, value))
+}
+
 func (s sample) and(name string, value float64) sample {
 	return sample(fmt.Sprintf("%s %s=%.3f", s, name, value))
 }

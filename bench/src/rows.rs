@@ -98,6 +98,28 @@ pub const WORKLOADS: &[Workload] = &[
             Row { title: "parked, create each", metric: "ns", aim: AtMost(1.2, Go) },
         ],
     },
+    Workload {
+        name: "sleeps",
+        about: "many that sleep between 0 and 1 s each: when all are done, over 1 s; how late one wakes on average",
+        sizes: &[("n", 1_000_000)],
+        quick: &[("n", 50_000)],
+        limits: &[(May, &[("n", 20_000)])],
+        rows: &[
+            Row { title: "sleeps of 0–1 s, overshoot, ms", metric: "overshoot_ms", aim: AtMost(0.7, Go) },
+            Row { title: "sleeps of 0–1 s, mean lateness, ms", metric: "late_ms", aim: AtMost(1.0, Go) },
+        ],
+    },
+    Workload {
+        name: "sleep_1ms",
+        about: "one that sleeps 1 ms again and again: how late it wakes",
+        sizes: &[("n", 2_000)],
+        quick: &[("n", 200)],
+        limits: &[],
+        rows: &[
+            Row { title: "a 1 ms sleep, lateness p50, µs", metric: "p50_us", aim: AtMost(0.8, May) },
+            Row { title: "a 1 ms sleep, lateness p99, µs", metric: "p99_us", aim: AtMost(0.8, May) },
+        ],
+    },
 ];
 
 /// Whether a workload is run at its full size.

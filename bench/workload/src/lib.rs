@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod fibonacci;
+mod lateness;
 mod memory;
 mod params;
 mod sample;
@@ -21,6 +22,7 @@ mod sample;
 use std::process::ExitCode;
 
 pub use fibonacci::fibonacci;
+pub use lateness::{LONGEST, Lateness, percentiles, sleep_of};
 pub use memory::{grown_by_each, resident};
 pub use params::Params;
 pub use sample::Sample;

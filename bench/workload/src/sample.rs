@@ -13,6 +13,11 @@ impl Sample {
         Sample(vec![("ns", elapsed.as_nanos() as f64 / operations as f64)])
     }
 
+    /// One figure.
+    pub fn of(name: &'static str, value: f64) -> Sample {
+        Sample(vec![(name, value)])
+    }
+
     /// One more figure.
     pub fn and(mut self, name: &'static str, value: f64) -> Sample {
         self.0.push((name, value));

@@ -17,6 +17,7 @@
 //! # Finding your way
 //!
 //! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
+//! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
@@ -43,6 +44,7 @@ compile_error!(
     "gosched runs on Linux on x86_64; another architecture needs one file in gosched-switch's src/arch"
 );
 
+pub mod chan;
 pub mod context;
 mod dump;
 #[allow(unsafe_code)]

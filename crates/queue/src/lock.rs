@@ -89,6 +89,13 @@ impl<T> Lock<T> {
         LockGuard { lock: self }
     }
 
+    /// The value, for whoever has [leaked](LockGuard::leak) a guard and holds the lock. A pointer of its own: two of them must not
+    /// be turned into references at the same time.
+    #[inline]
+    pub fn data(&self) -> *mut T {
+        self.value.get()
+    }
+
     /// Releases a lock whose guard was [leaked](LockGuard::leak).
     ///
     /// # Safety

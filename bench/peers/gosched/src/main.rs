@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod park;
+mod sleep;
 mod spawn;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("sleeps", sleep::sleeps),
+        ("sleep_1ms", sleep::sleep_1ms),
     ])
 }
 

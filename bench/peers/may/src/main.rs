@@ -2,6 +2,7 @@
 //! smaller sizes: see `src/rows.rs`. Its stacks are 32 KiB, its default.
 
 mod park;
+mod sleep;
 mod spawn;
 
 use std::process::ExitCode;
@@ -17,6 +18,8 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("sleeps", sleep::sleeps),
+        ("sleep_1ms", sleep::sleep_1ms),
     ])
 }
 

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod park;
+mod sleep;
 mod spawn;
 
 use std::process::ExitCode;
@@ -16,5 +17,6 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("sleep_1ms", sleep::sleep_1ms),
     ])
 }

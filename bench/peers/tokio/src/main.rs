@@ -4,11 +4,13 @@
 #![forbid(unsafe_code)]
 
 mod park;
+mod sleep;
 mod spawn;
 
 use std::process::ExitCode;
 
 use bench_workload::{Params, Sample};
+use tokio::runtime::Builder;
 
 fn main() -> ExitCode {
     bench_workload::serve(&[
@@ -19,15 +21,31 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("sleeps", sleep::sleeps),
+        ("sleep_1ms", sleep::sleep_1ms),
     ])
 }
 
 /// Runs `workload` as a task, on as many worker threads as asked for.
 fn run(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(params.procs())
-        .build()
-        .expect("the runtime can be started");
+    run_on(builder(params), workload)
+}
+
+/// As [`run`], with timers.
+fn run_with_time(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
+    let mut builder = builder(params);
+    builder.enable_time();
+    run_on(builder, workload)
+}
+
+fn builder(params: &Params) -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(params.procs());
+    builder
+}
+
+fn run_on(mut builder: Builder, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
+    let runtime = builder.build().expect("the runtime can be started");
     let sample = runtime.block_on(async { tokio::spawn(workload).await.expect("no task panics") });
     runtime.shutdown_background();
     sample

@@ -41,6 +41,8 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::chan::{Receiver, never};
+
 pub use error::ContextError;
 pub(crate) use node::Node;
 pub(crate) use slot::{Slot, inherited, interrupts_of, interrupts_of_thread};
@@ -244,6 +246,31 @@ impl Context {
     #[must_use]
     pub fn err(&self) -> Option<ContextError> {
         self.0.as_ref()?.error()
+    }
+
+    /// A channel that never has a value and is closed when the context ends: for `select!`. Of [`background`] it never is.
+    ///
+    /// ```
+    /// use gosched::{chan, context, select};
+    /// use std::time::Duration;
+    ///
+    /// gosched::run(|| {
+    ///     let ctx = context::background().with_timeout(Duration::from_millis(1));
+    ///     let (s, r) = chan::bounded::<u8>(0);
+    ///     select! {
+    ///         recv(r) -> _ => unreachable!("nobody sends"),
+    ///         recv(ctx.done()) -> ended => assert!(ended.is_err()),
+    ///     }
+    ///     # drop(s);
+    /// });
+    /// ```
+    #[must_use]
+    pub fn done(&self) -> Receiver<()> {
+        self.0.as_ref().map_or_else(never, Node::done)
+    }
+
+    pub(crate) fn node(&self) -> Option<Arc<Node>> {
+        self.0.clone()
     }
 
     /// When it ends at the latest: the earliest deadline of its own and of those it comes from.

@@ -19,13 +19,15 @@ use core::any::Any;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null;
 use core::sync::atomic::{AtomicU8, Ordering, fence};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 use gosched_queue::{Interrupts, Lock};
 
 use super::ContextError;
 use super::alarm::Alarm;
+use crate::chan::Receiver;
+use crate::chan::timer::TimerChan;
 use crate::sched::{Rt, Visitor};
 use crate::waiter::{INTERRUPTED, Waiter};
 
@@ -54,6 +56,8 @@ pub(crate) struct Node {
     next: Cell<*const Node>,
     /// The ender's.
     ended_link: Cell<*const Node>,
+    /// What `done` gave out, while somebody has it: that keeps the node alive.
+    done: Mutex<Weak<TimerChan>>,
     /// Rings at its own deadline, if no ancestor's is earlier.
     alarm: Option<Alarm>,
 }
@@ -89,6 +93,7 @@ impl Node {
             prev: Cell::new(null()),
             next: Cell::new(null()),
             ended_link: Cell::new(null()),
+            done: Mutex::new(Weak::new()),
             alarm: own.filter(|_| !late).map(|_| Alarm::new(this.clone())),
         });
         if let (Some(alarm), Some(own)) = (&node.alarm, own) {
@@ -188,7 +193,32 @@ impl Node {
             if let Some(alarm) = &node.alarm {
                 alarm.silence();
             }
+            let done = node.lock_done().upgrade();
+            if let Some(done) = done {
+                done.close();
+            }
         }
+    }
+
+    /// A channel that is closed at the end.
+    pub(super) fn done(self: &Arc<Node>) -> Receiver<()> {
+        let mut known = self.lock_done();
+        let done = known.upgrade().unwrap_or_else(|| {
+            let done = TimerChan::signal(Arc::clone(self) as _);
+            *known = Arc::downgrade(&done);
+            done
+        });
+        drop(known);
+        // The ender wins the state first and asks for the channel then: if it did not find this one, its end is seen here.
+        if self.error().is_some() {
+            done.close();
+        }
+        Receiver::of_signal(done)
+    }
+
+    /// Held for a moment only, outside the runtime.
+    fn lock_done(&self) -> MutexGuard<'_, Weak<TimerChan>> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -49,6 +49,11 @@ pub(crate) struct Limit {
 impl Limit {
     /// Until it is ended by whom it waits for.
     pub(crate) const NONE: Limit = Limit { deadline: None, interruptible: Interruptible::No };
+
+    /// Until the context of whoever waits ends, or the time is up.
+    pub(crate) const fn of_context(deadline: Option<u64>) -> Limit {
+        Limit { deadline, interruptible: Interruptible::Yes }
+    }
 }
 
 /// Wakes from inside the runtime (with `rt`) or from a foreign thread.

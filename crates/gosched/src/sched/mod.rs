@@ -55,7 +55,7 @@ use crate::m::M;
 use crate::p::{HeldP, P, RING};
 
 pub(crate) use blocking::Blocking;
-pub(crate) use caller::{Caller, Interruptible, Limit, Visitor};
+pub(crate) use caller::{Caller, Limit, Visitor};
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
 pub(crate) use global::Class;

@@ -49,8 +49,7 @@ pub(crate) enum Waited {
 
 /// Waits for the one wake-up of the waiter that `publish` makes known. A moving call.
 ///
-/// `publish` runs inside the runtime: it must not block or run user code. (A timer's heap may grow in it; that is the
-/// one allocation.)
+/// `publish` runs inside the runtime: it must not block, allocate or run user code.
 #[doc(alias = "gopark")]
 pub(crate) fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     match Rt::enter_moving() {

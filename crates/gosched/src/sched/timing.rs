@@ -16,7 +16,7 @@ use gosched_queue::{List, Watch};
 use super::{SCHED, Sched};
 use crate::m::M;
 use crate::netpoll;
-use crate::p::{HeldP, Overflow, P};
+use crate::p::{HeldP, Overflow, P, RING};
 use crate::timers::{NEVER, Timer, now};
 
 impl Sched {
@@ -68,7 +68,10 @@ impl Sched {
             && self.keeper.keep(first, look, |until| Some(Duration::from_nanos(until.saturating_sub(now()))))
     }
 
-    /// Runs the due timers of `of` and queues what they ready on `p` (S54).
+    /// Runs the due timers of `of` and queues what they ready on `p` (S54): at least one, and no more than fill half of its
+    /// ring. The others keep their turn in the heap. In the ring they would overflow to the global queue's tail, behind
+    /// whatever else waits there. (A million sleeps of 0 to 1 s, made at once, on a busy machine, 2026-11-16: on average 25 to
+    /// 760 ms late when all were queued, 0.3 to 4 ms since.)
     pub(super) fn run_timers(&self, m: &M, p: HeldP<'_>, of: &P) {
         if of.timers.first() == NEVER {
             return;
@@ -77,8 +80,9 @@ impl Sched {
         if of.timers.first() > now {
             return;
         }
+        let room = (RING / 2).saturating_sub(p.ring.len()).max(1);
         let mut ready = List::new();
-        for _ in 0..of.timers.run_due(now, &mut ready) {
+        for _ in 0..of.timers.run_due(now, room, &mut ready) {
             p.count_created();
         }
         if ready.is_empty() {

@@ -1,4 +1,4 @@
-//! Anonymous memory for things that live as long as the process.
+//! Anonymous memory for things that live as long as the process, or that must not come from Rust's allocator.
 
 use core::ptr::NonNull;
 
@@ -26,6 +26,17 @@ pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
 pub(crate) unsafe fn unmap(base: *mut u8, bytes: usize) {
     // SAFETY: by contract.
     unsafe { libc::munmap(base.cast(), bytes) };
+}
+
+/// Changes the size of such a mapping, and its address if need be; what fits is kept. `None` when the system has no memory
+/// left: then nothing has changed.
+///
+/// # Safety
+/// `base` and `old` are those of one such mapping; after a success it is used at the returned address only.
+pub(crate) unsafe fn remap(base: NonNull<u8>, old: usize, new: usize) -> Option<NonNull<u8>> {
+    // SAFETY: by contract.
+    let ptr = unsafe { libc::mremap(base.as_ptr().cast(), old, new, libc::MREMAP_MAYMOVE) };
+    if ptr == libc::MAP_FAILED { None } else { NonNull::new(ptr.cast()) }
 }
 
 /// Asks for large pages behind a mapping: fewer faults and fewer TLB misses. A wish, no more.

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use crate::context::{self, ContextError};
-use crate::sched::{Caller, Interruptible, Limit};
+use crate::sched::{Caller, Limit};
 use crate::timers;
 use crate::waiter::{INTERRUPTED, Ticket, WaitReason};
 
@@ -66,8 +66,8 @@ pub fn sleep_until(t: Instant) -> Result<(), ContextError> {
 /// Sleeps until `when`, by the clock of timers.
 fn sleep_to(when: u64) -> Result<(), ContextError> {
     let ticket = Ticket::new();
-    let limit = Limit { deadline: Some(when), interruptible: Interruptible::Yes };
-    match Caller::enter_moving().wait_ticket(WaitReason::Sleep, limit, &ticket, || ()) {
+    match Caller::enter_moving().wait_ticket(WaitReason::Sleep, Limit::of_context(Some(when)), &ticket, || ())
+    {
         INTERRUPTED => match context::current_error() {
             Some(error) => Err(error),
             None => Ok(()),

@@ -14,6 +14,7 @@
 //! Returns lists of what became ready; never calls the scheduler.
 
 mod clock;
+mod heap;
 
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -25,10 +26,10 @@ use crate::g::G;
 use crate::sched::Prepared;
 use crate::waiter::{TIMED_OUT, Ticket, Waiter};
 
+use heap::{Entry, Heap};
+
 pub(crate) use clock::{NEVER, now, when_after, when_at};
 
-/// Children of a heap node.
-const ARITY: usize = 4;
 /// The place of a timer that is in no heap.
 const NOWHERE: usize = usize::MAX;
 
@@ -64,6 +65,12 @@ pub(crate) struct Timer {
     place: Cell<usize>,
 }
 
+// SAFETY: the place is touched under the heap's lock, the heap is an atomic, and the action never changes: what it points
+// at may be spoken to from any thread that holds that lock.
+unsafe impl Sync for Timer {}
+// SAFETY: as above.
+unsafe impl Send for Timer {}
+
 impl Timer {
     pub(crate) const fn new(action: Action) -> Timer {
         Timer { action, heap: AtomicPtr::new(core::ptr::null_mut()), place: Cell::new(NOWHERE) }
@@ -85,23 +92,17 @@ impl Timer {
             if place == NOWHERE {
                 return Disarmed::NotArmed;
             }
-            take_out(&mut entries, place);
+            entries.take_out(place);
             heap.note_first(&entries);
             return Disarmed::InTime;
         }
     }
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    when: u64,
-    timer: NonNull<Timer>,
-}
-
 /// The timers of a P.
 pub(crate) struct TimerHeap {
     first: AtomicU64,
-    entries: Lock<Vec<Entry>>,
+    entries: Lock<Heap>,
 }
 
 // SAFETY: the nodes that entries point at are touched under the lock only, and their owners keep them alive meanwhile.
@@ -111,7 +112,7 @@ unsafe impl Send for TimerHeap {}
 
 impl TimerHeap {
     pub(crate) const fn new() -> TimerHeap {
-        TimerHeap { first: AtomicU64::new(NEVER), entries: Lock::new(Vec::new()) }
+        TimerHeap { first: AtomicU64::new(NEVER), entries: Lock::new(Heap::new()) }
     }
 
     /// When the earliest timer is due; [`NEVER`] if there is none.
@@ -135,19 +136,19 @@ impl TimerHeap {
         let mut entries = self.entries.lock();
         timer.heap.store(core::ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
         entries.push(Entry { when, timer: NonNull::from(timer) });
-        let last = entries.len() - 1;
-        sift_up(&mut entries, last);
         self.note_first(&entries);
     }
 
-    /// Fires what is due at `now`. Those to be queued are appended to `ready`, already runnable. Returns how many of them
-    /// are new goroutines, which have to be counted.
+    /// Fires what is due at `now`, the earliest first, until `max` are to be queued. Those are appended to `ready`, already
+    /// runnable. Returns how many of them are new goroutines, which have to be counted.
     #[cold]
-    pub(crate) fn run_due(&self, now: u64, ready: &mut List<G>) -> usize {
+    pub(crate) fn run_due(&self, now: u64, max: usize, ready: &mut List<G>) -> usize {
         let mut born = 0;
         let mut entries = self.entries.lock();
-        while let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now) {
-            take_out(&mut entries, 0);
+        while ready.len() < max
+            && let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now)
+        {
+            entries.take_out(0);
             // SAFETY: armed until just now, so alive; its owner can't go on before it is readied or takes this lock.
             let action = unsafe { entry.timer.as_ref() }.action;
             born += usize::from(matches!(action, Action::Start(_)));
@@ -158,6 +159,31 @@ impl TimerHeap {
         }
         self.note_first(&entries);
         born
+    }
+
+    /// Moves all timers to `other`: for a P that goes away. Whoever arms and disarms meanwhile is not disturbed, except that
+    /// what is armed here afterwards stays here. The caller sees to it that somebody wakes up for them.
+    pub(crate) fn drain_into(&self, other: &TimerHeap) {
+        if core::ptr::eq(self, other) {
+            return;
+        }
+        // In the order of their addresses: two that drain into each other don't wait for each other.
+        let (mut from, mut to);
+        if core::ptr::from_ref(self) < core::ptr::from_ref(other) {
+            from = self.entries.lock();
+            to = other.entries.lock();
+        } else {
+            to = other.entries.lock();
+            from = self.entries.lock();
+        }
+        while let Some(entry) = from.take_any() {
+            // SAFETY: it has an entry here, so it is alive, and both locks are held.
+            let timer = unsafe { entry.timer.as_ref() };
+            timer.heap.store(core::ptr::from_ref(other).cast_mut(), Ordering::Relaxed);
+            to.push(entry);
+        }
+        self.note_first(&from);
+        other.note_first(&to);
     }
 
     /// How many are armed.
@@ -204,53 +230,6 @@ fn act(action: Action) -> Option<NonNull<G>> {
     }
 }
 
-/// Takes the entry at `place` out of the heap.
-fn take_out(entries: &mut Vec<Entry>, place: usize) {
-    let entry = entries.swap_remove(place);
-    // SAFETY: armed until now, so alive; the heap's lock is held.
-    unsafe { entry.timer.as_ref() }.place.set(NOWHERE);
-    if place < entries.len() {
-        let place = sift_up(entries, place);
-        sift_down(entries, place);
-    }
-}
-
-fn put(entries: &mut [Entry], place: usize, entry: Entry) {
-    entries[place] = entry;
-    // SAFETY: entries are armed, so alive; the heap's lock is held.
-    unsafe { entry.timer.as_ref() }.place.set(place);
-}
-
-/// Moves an entry towards the front as far as it belongs; returns where it is then.
-fn sift_up(entries: &mut [Entry], mut place: usize) -> usize {
-    let entry = entries[place];
-    while place > 0 {
-        let parent = (place - 1) / ARITY;
-        if entries[parent].when <= entry.when {
-            break;
-        }
-        put(entries, place, entries[parent]);
-        place = parent;
-    }
-    put(entries, place, entry);
-    place
-}
-
-/// Moves an entry towards the back as far as it belongs.
-fn sift_down(entries: &mut [Entry], mut place: usize) {
-    let entry = entries[place];
-    loop {
-        let children = place * ARITY + 1..entries.len().min(place * ARITY + 1 + ARITY);
-        let Some(least) = children.min_by_key(|child| entries[*child].when) else { break };
-        if entries[least].when >= entry.when {
-            break;
-        }
-        put(entries, place, entries[least]);
-        place = least;
-    }
-    put(entries, place, entry);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,7 +263,7 @@ mod tests {
             while heap.first() != NEVER {
                 let now = heap.first();
                 let mut ready = List::new();
-                assert_eq!(heap.run_due(now, &mut ready), 0);
+                assert_eq!(heap.run_due(now, usize::MAX, &mut ready), 0);
                 while let Some(g) = ready.pop_front() {
                     let which = gs.iter().position(|x| *x == g).unwrap();
                     assert_eq!(whens[which], now);
@@ -298,6 +277,45 @@ mod tests {
         }
     }
 
+    /// S46, S43: the timers of a P that goes away move to another's heap while they are being disarmed: each is disarmed
+    /// in time or fires, never both, never neither.
+    #[test]
+    fn drained_while_being_disarmed() {
+        const N: usize = 500;
+        for round in 0..20 {
+            let heaps: &'static [TimerHeap; 2] = Box::leak(Box::new([TimerHeap::new(), TimerHeap::new()]));
+            let gs = waiting(N);
+            let timers: Vec<Timer> = gs.iter().map(|g| Timer::new(Action::Ready(*g))).collect();
+            for (i, timer) in timers.iter().enumerate() {
+                // SAFETY: the timers outlive their entries: each is disarmed or fires below.
+                unsafe { heaps[i % 2].arm(timer, (i * 31 % 97) as u64) };
+            }
+            let mut fired = List::new();
+            let mut disarmed = 0;
+            std::thread::scope(|s| {
+                let timers = &timers;
+                let third = |which: usize| {
+                    move || {
+                        let in_time = |timer: &&Timer| timer.disarm() == Disarmed::InTime;
+                        timers.iter().skip(which).step_by(3).filter(in_time).count()
+                    }
+                };
+                let threads = [s.spawn(third(0)), s.spawn(third(1))];
+                for i in 0..round {
+                    heaps[i % 2].drain_into(&heaps[(i + 1) % 2]);
+                    let _ = heaps[i % 2].run_due(10 + i as u64, usize::MAX, &mut fired);
+                }
+                disarmed = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+            });
+            heaps[0].drain_into(&heaps[1]);
+            assert_eq!((heaps[0].len(), heaps[0].first()), (0, NEVER));
+            let _ = heaps[1].run_due(100, usize::MAX, &mut fired);
+            assert_eq!((heaps[1].len(), heaps[1].first()), (0, NEVER));
+            assert_eq!(fired.len() + disarmed, N);
+            while fired.pop_front().is_some() {}
+        }
+    }
+
     /// S46: nothing fires early.
     #[test]
     fn nothing_fires_early() {
@@ -306,9 +324,9 @@ mod tests {
         // SAFETY: the timer outlives the heap.
         unsafe { heap.arm(&timer, 10) };
         let mut ready = List::new();
-        assert_eq!(heap.run_due(9, &mut ready), 0);
+        assert_eq!(heap.run_due(9, usize::MAX, &mut ready), 0);
         assert_eq!((ready.len(), heap.first()), (0, 10));
-        assert_eq!(heap.run_due(10, &mut ready), 0);
+        assert_eq!(heap.run_due(10, usize::MAX, &mut ready), 0);
         assert_eq!((ready.len(), heap.first()), (1, NEVER));
         while ready.pop_front().is_some() {}
     }

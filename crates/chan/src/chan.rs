@@ -1,0 +1,532 @@
+//! A channel: a lock, a buffer, and the queues of those who wait (D6). One core for all capacities.
+//!
+//! Nothing here waits or wakes. An operation is one call on [`State`], under the lock. It says what happened and whom to wake,
+//! after the lock is released; or that the caller has to wait: then the caller queues its [`Sudog`], releases
+//! the lock and sleeps, all in the way of its kind.
+//!
+//! Invariants, whenever the lock is free ("waits" means: is queued and its wait is not over):
+//! - if a receiver waits, the buffer is empty;
+//! - if a sender waits, the buffer is full: values and reserved places make up the capacity. So nobody can overtake a sender that
+//!   waits for a place: whoever frees one gives it to the first of them, under the same lock;
+//! - on a closed channel nobody waits, once [`State::end_one`] has returned `None`;
+//! - values are moved by copying their bytes: out of a slot whose owner waits (claimed) or is the caller.
+//!
+//! **Senders without a value.** A `select` learns which of its sends is chosen before its value is computed. So it *reserves*:
+//! a place in the buffer, or the first waiting receiver, which goes on waiting until the value comes. And where such a sender
+//! waits itself, a receiver meets somebody who has nothing to give yet (*an offer*): it accepts, binds itself to that
+//! sender, and waits for the value.
+
+use core::ptr::NonNull;
+
+use gosched_queue::{Lock, LockGuard};
+
+use crate::buffer::{Buffer, NoRoom, Room};
+use crate::sudog::{Queue, Sudog, Verdict};
+
+/// What became of a value that was to be sent.
+#[derive(Debug)]
+#[must_use]
+pub enum Sent<W> {
+    /// It was handed to a receiver, who has to be woken.
+    Handed(W),
+    /// It is in the buffer.
+    Buffered,
+    /// There is no place for it; it was not moved. The sender may wait.
+    Full,
+    /// The channel is closed; it was not moved.
+    Closed,
+    /// There is no memory for it; it was not moved. See [`State::supply`].
+    NoRoom(NoRoom),
+}
+
+/// What became of an attempt to receive.
+#[derive(Debug)]
+#[must_use]
+pub enum Received<W> {
+    /// There is a value in the slot. If a sender has got on by it, it has to be woken.
+    Taken(Option<W>),
+    /// There is nothing; the receiver may wait.
+    Empty,
+    /// There is nothing, and the channel is closed.
+    Closed,
+    /// There is nothing but a sender without a value, and [`Offers::Decline`] was said.
+    Offer,
+    /// A sender without a value was claimed. The receiver [binds](State::bind) itself to it, has it woken, and waits.
+    Offered(NonNull<Sudog<W>>, W),
+}
+
+/// Whether a receiver is ready to wait for the value of a sender that has none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offers {
+    /// It is.
+    Accept,
+    /// It is not.
+    Decline,
+}
+
+/// What a sender without a value has got.
+#[derive(Debug)]
+#[must_use]
+pub enum Reserved<W> {
+    /// A place in the buffer: see [`State::fill`].
+    Place,
+    /// A receiver who waits for the value: see [`State::deliver`].
+    Peer(NonNull<Sudog<W>>, Option<W>),
+    /// Nothing; the sender may wait.
+    Full,
+    /// The channel is closed.
+    Closed,
+}
+
+/// What became of a value for a reserved place.
+#[derive(Debug)]
+#[must_use]
+pub enum Filled<W> {
+    /// It was moved. These have to be woken: the receiver who got it, and a sender who got the place.
+    Done(Option<W>, Option<W>),
+    /// It is in the buffer.
+    Buffered,
+    /// The channel was closed meanwhile; the value was not moved, and the place is gone.
+    Closed,
+    /// There is no memory for it; it was not moved, and the place is still reserved.
+    NoRoom(NoRoom),
+}
+
+/// Which queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Those who want to send.
+    Send,
+    /// Those who want to receive.
+    Recv,
+    /// Those who want to know when a send would not wait.
+    WatchSend,
+    /// Those who want to know when a receive would not wait.
+    WatchRecv,
+}
+
+/// A channel for values of type `T`. `W` is whoever waits.
+///
+/// ```
+/// use gosched_chan::{Chan, Offers, Received, Sent};
+/// use std::mem::{ManuallyDrop, MaybeUninit};
+///
+/// let chan: Chan<String, ()> = Chan::bounded(1);
+/// let value = ManuallyDrop::new(String::from("hello"));
+/// // SAFETY: the value is not used again.
+/// assert!(matches!(unsafe { chan.lock().send(&*value) }, Sent::Buffered));
+///
+/// let mut slot = MaybeUninit::<String>::uninit();
+/// // SAFETY: the slot may be written to; it is read if it was.
+/// let received = unsafe { chan.lock().recv(slot.as_mut_ptr(), Offers::Accept) };
+/// assert!(matches!(received, Received::Taken(None)));
+/// assert_eq!(unsafe { slot.assume_init() }, "hello");
+/// ```
+pub struct Chan<T, W> {
+    state: Lock<State<T, W>>,
+}
+
+impl<T, W> Chan<T, W> {
+    /// A channel that holds at most `capacity` values; with 0 none: then sender and receiver meet.
+    pub fn bounded(capacity: usize) -> Chan<T, W> {
+        Chan::with(capacity, Buffer::new(capacity))
+    }
+
+    /// A channel that holds any number of values.
+    pub fn unbounded() -> Chan<T, W> {
+        Chan::with(usize::MAX, Buffer::new(0))
+    }
+
+    fn with(capacity: usize, buffer: Buffer<T>) -> Chan<T, W> {
+        Chan {
+            state: Lock::new(State {
+                closed: false,
+                capacity,
+                reserved: 0,
+                buffer,
+                receivers: Queue::new(),
+                senders: Queue::new(),
+                recv_watchers: Queue::new(),
+                send_watchers: Queue::new(),
+            }),
+        }
+    }
+
+    /// Locks it.
+    #[inline]
+    pub fn lock(&self) -> LockGuard<'_, State<T, W>> {
+        self.state.lock()
+    }
+
+    /// The lock itself, for a `select`, which holds several.
+    pub fn raw_lock(&self) -> &Lock<State<T, W>> {
+        &self.state
+    }
+}
+
+/// A channel whose lock is held.
+#[derive(Debug)]
+pub struct State<T, W> {
+    closed: bool,
+    capacity: usize,
+    /// Places in the buffer that belong to senders whose values are still to come.
+    reserved: usize,
+    receivers: Queue<W>,
+    senders: Queue<W>,
+    buffer: Buffer<T>,
+    recv_watchers: Queue<W>,
+    send_watchers: Queue<W>,
+}
+
+impl<T, W> State<T, W> {
+    /// How many values it holds.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether it holds no value.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Whether there is no place in its buffer.
+    pub fn is_full(&self) -> bool {
+        !self.has_place()
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    #[inline]
+    fn has_place(&self) -> bool {
+        self.buffer.len().saturating_add(self.reserved) < self.capacity
+    }
+
+    /// Moves a value to the first waiting receiver, if there is one.
+    ///
+    /// # Safety
+    /// If this succeeds, the value has been moved out of `value`.
+    #[inline]
+    unsafe fn hand_over(&mut self, value: *const T) -> Option<W> {
+        let (node, waiter) = self.receivers.claim_first()?;
+        // SAFETY: claimed, so its owner waits, and its slot is free and a T's.
+        unsafe { put(node, value) };
+        Some(waiter)
+    }
+
+    /// Sends a value, if that does not take waiting.
+    ///
+    /// # Safety
+    /// With [`Sent::Handed`] and [`Sent::Buffered`], the value has been moved out of `value`.
+    #[inline]
+    pub unsafe fn send(&mut self, value: *const T) -> Sent<W> {
+        if self.closed {
+            return Sent::Closed;
+        }
+        // SAFETY: by contract.
+        if let Some(waiter) = unsafe { self.hand_over(value) } {
+            return Sent::Handed(waiter);
+        }
+        if !self.has_place() {
+            return Sent::Full;
+        }
+        // SAFETY: by contract.
+        match unsafe { self.buffer.push(value) } {
+            Ok(()) => Sent::Buffered,
+            Err(no_room) => Sent::NoRoom(no_room),
+        }
+    }
+
+    /// Receives a value into `slot`, if that does not take waiting.
+    ///
+    /// # Safety
+    /// `slot` may be written to. With [`Received::Taken`] it holds the value.
+    #[inline]
+    pub unsafe fn recv(&mut self, slot: *mut T, offers: Offers) -> Received<W> {
+        // SAFETY: by contract.
+        if unsafe { self.buffer.pop(slot) } {
+            return Received::Taken(self.pass_place());
+        }
+        if !self.senders.is_empty() {
+            // SAFETY: by contract.
+            return unsafe { self.take_from_sender(slot, offers) };
+        }
+        if self.closed { Received::Closed } else { Received::Empty }
+    }
+
+    /// Takes the value of the first waiting sender.
+    unsafe fn take_from_sender(&mut self, slot: *mut T, offers: Offers) -> Received<W> {
+        while let Some(first) = self.senders.first() {
+            if offers == Offers::Decline && first.slot().is_null() && first.is_open() {
+                return Received::Offer;
+            }
+            let Some((node, waiter)) = self.senders.try_claim_first() else { continue };
+            // SAFETY: claimed, so its owner waits.
+            let sender = unsafe { node.as_ref() };
+            if sender.slot().is_null() {
+                return Received::Offered(node, waiter);
+            }
+            // SAFETY: a sender's slot holds a T, which is moved out of it; `slot` by contract.
+            unsafe { slot.copy_from_nonoverlapping(sender.slot().cast::<T>(), 1) };
+            sender.set_verdict(Verdict::Done);
+            return Received::Taken(Some(waiter));
+        }
+        if self.closed { Received::Closed } else { Received::Empty }
+    }
+
+    /// Gives a place that has become free to the first waiting sender, if there is one.
+    #[inline]
+    fn pass_place(&mut self) -> Option<W> {
+        if self.senders.is_empty() { None } else { self.pass_place_to_sender() }
+    }
+
+    fn pass_place_to_sender(&mut self) -> Option<W> {
+        if !self.has_place() {
+            return None;
+        }
+        let (node, waiter) = self.senders.claim_first()?;
+        // SAFETY: claimed, so its owner waits.
+        let sender = unsafe { node.as_ref() };
+        if sender.slot().is_null() {
+            self.reserved += 1;
+            sender.set_verdict(Verdict::Place);
+        } else {
+            // SAFETY: a sender's slot holds a T, which is moved out of it.
+            let pushed = unsafe { self.buffer.push(sender.slot().cast::<T>()) };
+            // Senders wait at bounded channels only, whose last ring has all the capacity's slots.
+            debug_assert!(pushed.is_ok());
+            sender.set_verdict(Verdict::Done);
+        }
+        Some(waiter)
+    }
+
+    /// Gets a sender without a value a place or a receiver.
+    pub fn reserve(&mut self) -> Reserved<W> {
+        if self.closed {
+            return Reserved::Closed;
+        }
+        if let Some((node, waiter)) = self.receivers.claim_first() {
+            // SAFETY: claimed, so its owner waits.
+            let waiter = unsafe { node.as_ref() }.keep_waiter(waiter);
+            return Reserved::Peer(node, waiter);
+        }
+        if !self.has_place() {
+            return Reserved::Full;
+        }
+        self.reserved += 1;
+        Reserved::Place
+    }
+
+    /// Sends a value for which a place is reserved.
+    ///
+    /// # Safety
+    /// The caller has reserved a place and not used it; after all but [`Filled::NoRoom`] it has. With [`Filled::Done`] and
+    /// [`Filled::Buffered`] the value has been moved out of `value`.
+    pub unsafe fn fill(&mut self, value: *const T) -> Filled<W> {
+        if self.closed {
+            self.reserved -= 1;
+            return Filled::Closed;
+        }
+        // SAFETY: by contract.
+        if let Some(receiver) = unsafe { self.hand_over(value) } {
+            return Filled::Done(Some(receiver), self.give_up());
+        }
+        // SAFETY: by contract.
+        if let Err(no_room) = unsafe { self.buffer.push(value) } {
+            return Filled::NoRoom(no_room);
+        }
+        self.reserved -= 1;
+        Filled::Buffered
+    }
+
+    /// Gives a reserved place back. The sender who got it instead has to be woken.
+    #[must_use = "the waiter has to be woken"]
+    pub fn give_up(&mut self) -> Option<W> {
+        self.reserved -= 1;
+        self.pass_place()
+    }
+
+    /// Binds a receiver to the sender without a value that it has claimed: the value will be [delivered](State::deliver) to it.
+    ///
+    /// # Safety
+    /// `sender` is from [`Received::Offered`], and not yet woken. `receiver` neither moves nor dies, and its ticket is open and
+    /// unknown to everybody else, until the delivery.
+    pub unsafe fn bind(&mut self, sender: NonNull<Sudog<W>>, receiver: &Sudog<W>) {
+        // SAFETY: claimed, so its owner waits.
+        unsafe { sender.as_ref() }.set_verdict(Verdict::Peer(NonNull::from(receiver)));
+    }
+
+    /// Gives the value to the receiver that waits for it, who has to be woken.
+    ///
+    /// `Err`: the receiver, an async task, is gone; the value was not moved, and the node is the caller's.
+    ///
+    /// # Safety
+    /// `receiver` is from [`Reserved::Peer`] or [`Verdict::Peer`], and this is the one delivery. With `Ok` the value has been
+    /// moved out of `value`. A slot that is null takes no value.
+    pub unsafe fn deliver(
+        &mut self,
+        receiver: NonNull<Sudog<W>>,
+        waiter: Option<W>,
+        value: *const T,
+    ) -> Result<Option<W>, NonNull<Sudog<W>>> {
+        // SAFETY: it waits for this delivery, or its box was left to us.
+        let node = unsafe { receiver.as_ref() };
+        if node.is_orphan() {
+            return Err(receiver);
+        }
+        // SAFETY: the slot is free and a T's.
+        unsafe { put(receiver, value) };
+        Ok(waiter.or_else(|| node.claim()))
+    }
+
+    /// Tells a receiver that waits for a delivery that none will come. `Err` as in [`deliver`](State::deliver).
+    ///
+    /// # Safety
+    /// As for [`deliver`](State::deliver), instead of it.
+    pub unsafe fn disappoint(
+        &mut self,
+        receiver: NonNull<Sudog<W>>,
+        waiter: Option<W>,
+    ) -> Result<Option<W>, NonNull<Sudog<W>>> {
+        // SAFETY: as in `deliver`.
+        let node = unsafe { receiver.as_ref() };
+        if node.is_orphan() {
+            return Err(receiver);
+        }
+        node.set_verdict(Verdict::Again);
+        Ok(waiter.or_else(|| node.claim()))
+    }
+
+    /// The owner of `receiver` is going away, which is not queued and has no verdict: whoever is to deliver a value to it will
+    /// find it orphaned, and owns its memory from now on.
+    pub fn abandon(&mut self, receiver: &Sudog<W>) {
+        receiver.set_orphan();
+    }
+
+    /// Takes a value back that had been handed to a receiver who is gone: for the next one, or to the buffer's front.
+    ///
+    /// # Safety
+    /// If this succeeds, the value has been moved out of `value`.
+    pub unsafe fn put_back(&mut self, value: *const T) -> Result<Option<W>, NoRoom> {
+        // SAFETY: by contract.
+        if let Some(waiter) = unsafe { self.hand_over(value) } {
+            return Ok(Some(waiter));
+        }
+        // SAFETY: by contract.
+        unsafe { self.buffer.push_front(value)? };
+        Ok(None)
+    }
+
+    /// Takes memory for values, as [`Sent::NoRoom`] has asked for.
+    pub fn supply(&mut self, room: Box<Room<T>>) {
+        self.buffer.supply(room);
+    }
+
+    /// Memory that is not needed any more, to be dropped outside the lock.
+    #[inline]
+    pub fn take_garbage(&mut self) -> Option<Box<Room<T>>> {
+        self.buffer.take_garbage()
+    }
+
+    /// Whether there is memory that is not needed any more.
+    pub(crate) fn has_garbage(&self) -> bool {
+        self.buffer.has_garbage()
+    }
+
+    fn queue(&mut self, side: Side) -> &mut Queue<W> {
+        match side {
+            Side::Send => &mut self.senders,
+            Side::Recv => &mut self.receivers,
+            Side::WatchSend => &mut self.send_watchers,
+            Side::WatchRecv => &mut self.recv_watchers,
+        }
+    }
+
+    /// Queues a waiter, after the operation has said that it has to wait, and before the lock is released.
+    ///
+    /// # Safety
+    /// The node is in no queue, and stays where it is until it was taken out by whoever claimed it, or by
+    /// [`dequeue`](State::dequeue).
+    #[inline]
+    pub unsafe fn enqueue(&mut self, side: Side, node: &Sudog<W>) {
+        // SAFETY: by contract.
+        unsafe { self.queue(side).push(node) };
+    }
+
+    /// Takes a waiter out of its queue, if it is still there.
+    ///
+    /// # Safety
+    /// The node was queued on this side of this channel, or nowhere.
+    pub unsafe fn dequeue(&mut self, side: Side, node: &Sudog<W>) {
+        // SAFETY: by contract.
+        unsafe { self.queue(side).remove(node) };
+    }
+
+    /// Whether a send would not wait.
+    pub fn can_send(&self) -> bool {
+        self.closed || self.has_place() || self.receivers.has_open()
+    }
+
+    /// Whether a receive would not wait.
+    pub fn can_recv(&self) -> bool {
+        self.closed || !self.buffer.is_empty() || self.senders.has_open()
+    }
+
+    /// Whether anybody watches. Rare.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        !(self.recv_watchers.is_empty() && self.send_watchers.is_empty())
+    }
+
+    /// One of those who watch and should look, to be woken: call it until there is none, after every change while the channel
+    /// [is watched](State::is_watched).
+    #[must_use = "the waiter has to be woken"]
+    pub fn end_watch(&mut self) -> Option<W> {
+        if !self.recv_watchers.is_empty()
+            && self.can_recv()
+            && let Some(waiter) = self.recv_watchers.end_first(Verdict::Done)
+        {
+            return Some(waiter);
+        }
+        if !self.send_watchers.is_empty() && self.can_send() {
+            return self.send_watchers.end_first(Verdict::Done);
+        }
+        None
+    }
+
+    /// Closes the channel. Returns whether it was open. Those who wait are told by [`end_one`](State::end_one).
+    pub fn close(&mut self) -> bool {
+        !core::mem::replace(&mut self.closed, true)
+    }
+
+    /// One of those who wait at a closed channel, to be woken: call it until there is none.
+    #[must_use = "the waiter has to be woken"]
+    pub fn end_one(&mut self) -> Option<W> {
+        debug_assert!(self.closed);
+        self.receivers
+            .end_first(Verdict::Closed)
+            .or_else(|| self.senders.end_first(Verdict::Closed))
+            .or_else(|| self.end_watch())
+    }
+
+    /// Takes out all values, to be dropped outside the lock: nobody will receive them.
+    pub fn take_values(&mut self) -> Buffer<T> {
+        self.buffer.take()
+    }
+}
+
+/// Moves a value into a receiver's slot.
+///
+/// # Safety
+/// The receiver is claimed and not woken, its slot null or a T's and free; the value is the caller's to move.
+#[inline]
+unsafe fn put<T, W>(receiver: NonNull<Sudog<W>>, value: *const T) {
+    // SAFETY: by contract.
+    unsafe {
+        let receiver = receiver.as_ref();
+        receiver.slot().cast::<T>().copy_from_nonoverlapping(value, 1);
+        receiver.set_verdict(Verdict::Done);
+    }
+}

@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to look
+//!
+//! | file | holds |
+//! |---|---|
+//! | `sudog.rs` | [`Sudog`], one who waits at a channel, and the [`Queue`]s they wait in |
+//! | `buffer.rs` | [`Buffer`], the values in a channel |
+//! | `chan.rs` | [`Chan`] and what can be done with it while its lock is held ([`State`]) |
+//! | `select.rs` | [`Selection`], several channels at once |
+
+mod buffer;
+mod chan;
+mod select;
+mod sudog;
+
+pub use buffer::{Buffer, NoRoom, Room};
+pub use chan::{Chan, Filled, Offers, Received, Reserved, Sent, Side, State};
+pub use select::{AsOperation, Chosen, Interest, Operation, Polled, RecvOp, Selection, SendOp, chosen};
+pub use sudog::{Queue, Sudog, Verdict};

@@ -1,0 +1,432 @@
+//! Several channels at once (S45).
+//!
+//! A selection locks all its channels, in the order of their addresses and each once, so that two selections never wait for
+//! each other. Under the locks it looks at its operations; the first one in the order of looking that need not wait is
+//! done there and then. If all would wait, it queues one node for each operation, all with the same ticket, and releases the
+//! locks. Whoever claims the ticket, on whatever channel, has taken part in exactly one; the other nodes are dead
+//! from then on, and the owner takes them out of their queues before it goes on.
+//!
+//! The order of looking is random, so that among ready operations each has the same chance.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use crate::chan::{Chan, Offers, Received, Reserved, Side};
+use crate::sudog::{Sudog, Verdict};
+
+/// What an operation has come to.
+#[derive(Debug)]
+pub enum Chosen<W> {
+    /// A value is in the slot.
+    Value,
+    /// As `Value`, and the channel has memory to be freed ([`State::take_garbage`](crate::State::take_garbage)).
+    ValueAndGarbage,
+    /// The channel is closed.
+    Closed,
+    /// A send: a place is reserved for its value.
+    Place,
+    /// A send: this receiver waits for its value. The waiter, if it is not given, is in the receiver's ticket.
+    Peer(NonNull<Sudog<W>>, Option<W>),
+}
+
+/// What a look at an operation has shown.
+#[derive(Debug)]
+#[must_use]
+pub enum Polled<W> {
+    /// It would wait.
+    Wait,
+    /// It is done, or reserved. Whoever has got on by it has to be woken.
+    Ready(Chosen<W>, Option<W>),
+    /// A receive that met a sender without a value, and declined.
+    Offer,
+    /// A receive that has claimed a sender without a value, and is to bind itself to it.
+    Offered(NonNull<Sudog<W>>, W),
+}
+
+/// What a selection wants of its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// To do one of them.
+    Take,
+    /// To know that one of them would not wait.
+    Watch,
+}
+
+/// An operation that may be part of a selection.
+///
+/// # Safety
+/// `lock` acquires the lock at address `lock_id`, and `unlock` releases it. With the lock held, `enqueue` puts the node into a
+/// queue behind that lock, and `dequeue` takes it out if it is still in. `poll` writes a value of `layout` to the slot,
+/// or none.
+pub unsafe trait Operation<W> {
+    /// The address of the lock; 0 if there is none.
+    fn lock_id(&self) -> usize;
+
+    /// Acquires the lock, for [`unlock`](Operation::unlock).
+    fn lock(&self);
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// It is held, by [`lock`](Operation::lock).
+    unsafe fn unlock(&self);
+
+    /// Does the operation if it need not wait.
+    ///
+    /// # Safety
+    /// The lock is held; a value of `layout` may be written to `slot`.
+    unsafe fn poll(&self, slot: *mut (), offers: Offers) -> Polled<W>;
+
+    /// Binds a receive to the sender that `poll` has claimed.
+    ///
+    /// # Safety
+    /// The lock is held; else as for [`State::bind`](crate::State::bind).
+    unsafe fn bind(&self, sender: NonNull<Sudog<W>>, receiver: &Sudog<W>);
+
+    /// Whether it need not wait.
+    ///
+    /// # Safety
+    /// The lock is held.
+    unsafe fn is_ready(&self) -> bool;
+
+    /// Queues a waiter.
+    ///
+    /// # Safety
+    /// The lock is held; else as for [`State::enqueue`](crate::State::enqueue).
+    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>);
+
+    /// Takes a waiter out of its queue, if it is still there.
+    ///
+    /// # Safety
+    /// The lock is held; else as for [`State::dequeue`](crate::State::dequeue).
+    unsafe fn dequeue(&self, interest: Interest, node: &Sudog<W>);
+
+    /// One of those who watch this channel and should look, to be woken. `None` if there is none.
+    ///
+    /// # Safety
+    /// The lock is held.
+    unsafe fn end_watch(&self) -> Option<W>;
+
+    /// Whether nodes of this operation have the slot. (A send has no value to give yet.)
+    fn has_slot(&self) -> bool;
+
+    /// Of the value that `poll` may write.
+    fn layout(&self) -> Layout;
+
+    /// When the selection should look again, whatever happens, in the waiter's time.
+    ///
+    /// # Safety
+    /// The lock is held.
+    unsafe fn deadline(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Sending to a channel, as part of a selection.
+pub struct SendOp<'c, T, W>(pub &'c Chan<T, W>);
+
+/// Receiving from a channel, as part of a selection.
+pub struct RecvOp<'c, T, W>(pub &'c Chan<T, W>);
+
+/// The methods that are the same for both.
+macro_rules! locked_by_the_channel {
+    () => {
+        fn lock_id(&self) -> usize {
+            core::ptr::from_ref(self.0.raw_lock()).addr()
+        }
+
+        fn lock(&self) {
+            self.0.lock().leak();
+        }
+
+        unsafe fn unlock(&self) {
+            // SAFETY: by contract.
+            unsafe { self.0.raw_lock().force_unlock() };
+        }
+
+        unsafe fn end_watch(&self) -> Option<W> {
+            // SAFETY: the lock is held, by contract, so the state is ours.
+            let state = unsafe { &mut *self.0.raw_lock().data() };
+            if state.is_watched() { state.end_watch() } else { None }
+        }
+    };
+}
+
+// SAFETY: all by the channel's own lock.
+unsafe impl<T, W> Operation<W> for SendOp<'_, T, W> {
+    locked_by_the_channel!();
+
+    unsafe fn poll(&self, _: *mut (), _: Offers) -> Polled<W> {
+        // SAFETY: the lock is held, by contract, so the state is ours.
+        match unsafe { &mut *self.0.raw_lock().data() }.reserve() {
+            Reserved::Place => Polled::Ready(Chosen::Place, None),
+            Reserved::Peer(node, waiter) => Polled::Ready(Chosen::Peer(node, waiter), None),
+            Reserved::Closed => Polled::Ready(Chosen::Closed, None),
+            Reserved::Full => Polled::Wait,
+        }
+    }
+
+    unsafe fn bind(&self, _: NonNull<Sudog<W>>, _: &Sudog<W>) {}
+
+    unsafe fn is_ready(&self) -> bool {
+        // SAFETY: the lock is held, by contract.
+        unsafe { &*self.0.raw_lock().data() }.can_send()
+    }
+
+    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) {
+        // SAFETY: the lock is held, by contract; the rest by contract.
+        unsafe { (*self.0.raw_lock().data()).enqueue(send_side(interest), node) };
+    }
+
+    unsafe fn dequeue(&self, interest: Interest, node: &Sudog<W>) {
+        // SAFETY: the lock is held, by contract; the rest by contract.
+        unsafe { (*self.0.raw_lock().data()).dequeue(send_side(interest), node) };
+    }
+
+    fn has_slot(&self) -> bool {
+        false
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::new::<()>()
+    }
+}
+
+// SAFETY: all by the channel's own lock.
+unsafe impl<T, W> Operation<W> for RecvOp<'_, T, W> {
+    locked_by_the_channel!();
+
+    unsafe fn poll(&self, slot: *mut (), offers: Offers) -> Polled<W> {
+        // SAFETY: the lock is held, by contract, so the state is ours.
+        let state = unsafe { &mut *self.0.raw_lock().data() };
+        // SAFETY: by contract.
+        match unsafe { state.recv(slot.cast(), offers) } {
+            Received::Taken(waiter) if state.has_garbage() => Polled::Ready(Chosen::ValueAndGarbage, waiter),
+            Received::Taken(waiter) => Polled::Ready(Chosen::Value, waiter),
+            Received::Closed => Polled::Ready(Chosen::Closed, None),
+            Received::Empty => Polled::Wait,
+            Received::Offer => Polled::Offer,
+            Received::Offered(node, waiter) => Polled::Offered(node, waiter),
+        }
+    }
+
+    unsafe fn bind(&self, sender: NonNull<Sudog<W>>, receiver: &Sudog<W>) {
+        // SAFETY: the lock is held, by contract; the rest by contract.
+        unsafe { (*self.0.raw_lock().data()).bind(sender, receiver) };
+    }
+
+    unsafe fn is_ready(&self) -> bool {
+        // SAFETY: the lock is held, by contract.
+        unsafe { &*self.0.raw_lock().data() }.can_recv()
+    }
+
+    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) {
+        // SAFETY: the lock is held, by contract; the rest by contract.
+        unsafe { (*self.0.raw_lock().data()).enqueue(recv_side(interest), node) };
+    }
+
+    unsafe fn dequeue(&self, interest: Interest, node: &Sudog<W>) {
+        // SAFETY: the lock is held, by contract; the rest by contract.
+        unsafe { (*self.0.raw_lock().data()).dequeue(recv_side(interest), node) };
+    }
+
+    fn has_slot(&self) -> bool {
+        true
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::new::<T>()
+    }
+}
+
+fn send_side(interest: Interest) -> Side {
+    match interest {
+        Interest::Take => Side::Send,
+        Interest::Watch => Side::WatchSend,
+    }
+}
+
+fn recv_side(interest: Interest) -> Side {
+    match interest {
+        Interest::Take => Side::Recv,
+        Interest::Watch => Side::WatchRecv,
+    }
+}
+
+/// Some operations, of which one is to be done.
+///
+/// `O` leads to the operations, as a reference does.
+pub struct Selection<'s, O> {
+    operations: &'s [O],
+    /// The operations' numbers, in the order of looking.
+    looking: &'s [u32],
+    /// The operations' numbers, in the order of locking.
+    locking: &'s mut [u32],
+}
+
+impl<'s, O> Selection<'s, O> {
+    /// Selects among `operations`, looking at them in the order of the numbers in `looking`. `locking` is as long, and is filled
+    /// here.
+    pub fn new<W>(operations: &'s [O], looking: &'s [u32], locking: &'s mut [u32]) -> Selection<'s, O>
+    where
+        O: AsOperation<W>,
+    {
+        for (number, place) in locking.iter_mut().enumerate() {
+            *place = number as u32;
+        }
+        let id = |number: &u32| operations[*number as usize].as_operation().lock_id();
+        if let [first, second] = &mut *locking {
+            if id(first) > id(second) {
+                core::mem::swap(first, second);
+            }
+        } else {
+            locking.sort_unstable_by_key(id);
+        }
+        Selection { operations, looking, locking }
+    }
+
+    fn each_lock<W>(&self, mut f: impl FnMut(&dyn Operation<W>))
+    where
+        O: AsOperation<W>,
+    {
+        let mut last = 0;
+        for number in self.locking.iter() {
+            let operation = self.operations[*number as usize].as_operation();
+            let id = operation.lock_id();
+            if id != last {
+                f(operation);
+            }
+            last = id;
+        }
+    }
+
+    /// Acquires all locks.
+    pub fn lock<W>(&self)
+    where
+        O: AsOperation<W>,
+    {
+        self.each_lock(|operation| operation.lock());
+    }
+
+    /// Releases all locks.
+    ///
+    /// # Safety
+    /// They are held, by [`lock`](Selection::lock).
+    pub unsafe fn unlock<W>(&self)
+    where
+        O: AsOperation<W>,
+    {
+        // SAFETY: by contract.
+        self.each_lock(|operation| unsafe { operation.unlock() });
+    }
+
+    /// Does the first operation that need not wait. Returns its number.
+    ///
+    /// # Safety
+    /// The locks are held, and `slot` is large enough for every operation's value.
+    pub unsafe fn poll<W>(&self, slot: *mut (), offers: Offers) -> (usize, Polled<W>)
+    where
+        O: AsOperation<W>,
+    {
+        let mut declined = (0, Polled::Wait);
+        for number in self.looking {
+            let number = *number as usize;
+            // SAFETY: by contract.
+            match unsafe { self.operations[number].as_operation().poll(slot, offers) } {
+                Polled::Wait => {}
+                Polled::Offer => declined = (number, Polled::Offer),
+                ready => return (number, ready),
+            }
+        }
+        declined
+    }
+
+    /// The first operation that need not wait.
+    ///
+    /// # Safety
+    /// The locks are held.
+    pub unsafe fn find_ready<W>(&self) -> Option<usize>
+    where
+        O: AsOperation<W>,
+    {
+        let mut numbers = self.looking.iter().map(|number| *number as usize);
+        // SAFETY: by contract.
+        numbers.find(|number| unsafe { self.operations[*number].as_operation().is_ready() })
+    }
+
+    /// Queues the nodes, one for each operation.
+    ///
+    /// # Safety
+    /// The locks are held. As for [`State::enqueue`](crate::State::enqueue), for each.
+    pub unsafe fn enqueue<W>(&self, interest: Interest, nodes: &[Sudog<W>])
+    where
+        O: AsOperation<W>,
+    {
+        for number in self.locking.iter() {
+            let number = *number as usize;
+            // SAFETY: by contract.
+            unsafe { self.operations[number].as_operation().enqueue(interest, &nodes[number]) };
+        }
+    }
+
+    /// Takes the nodes out of their queues, if they are still there. Acquires and releases the locks, one after the
+    /// other; that of the operation `done`, whose node is out already, is left alone.
+    ///
+    /// # Safety
+    /// The nodes were queued by [`enqueue`](Selection::enqueue).
+    pub unsafe fn dequeue<W>(&self, interest: Interest, nodes: &[Sudog<W>], done: Option<usize>)
+    where
+        O: AsOperation<W>,
+    {
+        for (number, node) in nodes.iter().enumerate() {
+            if done == Some(number) {
+                continue;
+            }
+            let operation = self.operations[number].as_operation();
+            if operation.lock_id() == 0 {
+                continue;
+            }
+            operation.lock();
+            // SAFETY: the lock is held; the rest by contract.
+            unsafe {
+                operation.dequeue(interest, node);
+                operation.unlock();
+            }
+        }
+    }
+
+    /// When to look again at the latest.
+    ///
+    /// # Safety
+    /// The locks are held.
+    pub unsafe fn deadline<W>(&self) -> Option<u64>
+    where
+        O: AsOperation<W>,
+    {
+        // SAFETY: by contract.
+        self.operations.iter().filter_map(|operation| unsafe { operation.as_operation().deadline() }).min()
+    }
+}
+
+/// Leads to an [`Operation`].
+pub trait AsOperation<W> {
+    /// The operation.
+    fn as_operation(&self) -> &dyn Operation<W>;
+}
+
+impl<W> AsOperation<W> for &dyn Operation<W> {
+    fn as_operation(&self) -> &dyn Operation<W> {
+        *self
+    }
+}
+
+/// What the verdict about the node of a selection's operation means. `None`: the selection is to look again.
+pub fn chosen<W>(verdict: Verdict<W>) -> Option<Chosen<W>> {
+    match verdict {
+        Verdict::Done => Some(Chosen::Value),
+        Verdict::Closed => Some(Chosen::Closed),
+        Verdict::Place => Some(Chosen::Place),
+        Verdict::Peer(node) => Some(Chosen::Peer(node, None)),
+        Verdict::Pending | Verdict::Again => None,
+    }
+}

@@ -1,0 +1,303 @@
+//! A sender's or receiver's part in a selection: the core's operations, for all kinds of receivers.
+#![allow(unsafe_code)]
+
+use core::alloc::Layout;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+
+use gosched_chan::{
+    AsOperation, Chan, Chosen, Filled, Interest, Offers, Operation, Polled, RecvOp, SendOp, Sudog,
+};
+
+use super::err::SendError;
+use super::receiver::Flavor;
+use super::timer::TimeOp;
+use super::{Receiver, Sender, future, ops};
+use crate::sched::Visitor;
+use crate::waiter::Waiter;
+
+/// One operation of a selection.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    operation: &'a dyn Part,
+    /// The number that the user knows it by.
+    pub(super) index: usize,
+    /// Where the sender or receiver is: what is completed must be what was selected.
+    pub(super) handle: *const (),
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn send<T>(sender: &'a Sender<T>, index: usize) -> Case<'a> {
+        Case { operation: sender, index, handle: core::ptr::from_ref(sender).cast() }
+    }
+
+    pub(super) fn recv<T>(receiver: &'a Receiver<T>, index: usize) -> Case<'a> {
+        Case { operation: receiver, index, handle: core::ptr::from_ref(receiver).cast() }
+    }
+
+    pub(super) fn part(&self) -> &'a dyn Part {
+        self.operation
+    }
+}
+
+impl AsOperation<Waiter> for Case<'_> {
+    #[inline]
+    fn as_operation(&self) -> &dyn Operation<Waiter> {
+        self.operation
+    }
+}
+
+/// An operation, and what becomes of it if it was chosen and is then not completed.
+pub(super) trait Part: Operation<Waiter> {
+    /// Undoes what was chosen. Outside the runtime.
+    ///
+    /// # Safety
+    /// It was chosen, and is undone once; `slot` holds the value if there is one.
+    unsafe fn undo(&self, chosen: Chosen<Waiter>, slot: *mut ());
+}
+
+impl<T> Part for Sender<T> {
+    unsafe fn undo(&self, chosen: Chosen<Waiter>, _: *mut ()) {
+        let visitor = Visitor::enter();
+        let mut state = self.chan().lock();
+        let (waiter, orphan) = match chosen {
+            Chosen::Place => (state.give_up(), None),
+            // SAFETY: chosen and not completed, so this is instead of the delivery.
+            Chosen::Peer(node, waiter) => match unsafe { state.disappoint(node, waiter) } {
+                Ok(waiter) => (waiter, None),
+                Err(orphan) => (None, Some(orphan)),
+            },
+            Chosen::Value | Chosen::ValueAndGarbage | Chosen::Closed => (None, None),
+        };
+        ops::tell_watchers(&mut state, |waiter| visitor.wake(waiter));
+        drop(state);
+        let waker = waiter.and_then(|waiter| visitor.wake(waiter));
+        drop(visitor);
+        ops::call(waker);
+        if let Some(orphan) = orphan {
+            // SAFETY: left to us by a future of this channel.
+            unsafe { future::free_orphan::<T>(orphan) };
+        }
+    }
+}
+
+impl<T> Part for Receiver<T> {
+    unsafe fn undo(&self, chosen: Chosen<Waiter>, slot: *mut ()) {
+        if let (Flavor::Chan(chan), Chosen::Value | Chosen::ValueAndGarbage) = (self.flavor(), chosen) {
+            // SAFETY: the slot holds the value, which is moved out of it.
+            ops::put_back(chan, unsafe { slot.cast::<T>().read() });
+        }
+    }
+}
+
+/// Completes a send that was chosen.
+///
+/// # Safety
+/// It was chosen for a sender of this channel, and is completed once.
+pub(super) unsafe fn complete_send<T>(
+    chan: &Chan<T, Waiter>,
+    chosen: Chosen<Waiter>,
+    value: T,
+) -> Result<(), SendError<T>> {
+    match chosen {
+        // SAFETY: by contract.
+        Chosen::Place => unsafe { fill(chan, value) },
+        Chosen::Peer(node, waiter) => {
+            // SAFETY: by contract.
+            unsafe { deliver(chan, node, waiter, value) };
+            Ok(())
+        }
+        Chosen::Value | Chosen::ValueAndGarbage | Chosen::Closed => Err(SendError(value)),
+    }
+}
+
+/// Puts a value into its reserved place.
+unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> {
+    let value = ManuallyDrop::new(value);
+    loop {
+        let visitor = Visitor::enter();
+        let mut state = chan.lock();
+        // SAFETY: a place is reserved; the value is not used again if it was moved.
+        let woken = match unsafe { state.fill(&*value) } {
+            Filled::Done(receiver, sender) => [receiver, sender],
+            Filled::Buffered => {
+                ops::tell_watchers(&mut state, |waiter| visitor.wake(waiter));
+                [None, None]
+            }
+            Filled::Closed => {
+                drop(state);
+                drop(visitor);
+                return Err(SendError(ManuallyDrop::into_inner(value)));
+            }
+            Filled::NoRoom(no_room) => {
+                drop(state);
+                drop(visitor);
+                ops::supply(chan, no_room);
+                continue;
+            }
+        };
+        drop(state);
+        let wakers = woken.map(|waiter| waiter.and_then(|waiter| visitor.wake(waiter)));
+        drop(visitor);
+        wakers.into_iter().for_each(ops::call);
+        return Ok(());
+    }
+}
+
+/// Gives a value to the receiver that waits for it.
+unsafe fn deliver<T>(
+    chan: &Chan<T, Waiter>,
+    receiver: NonNull<Sudog<Waiter>>,
+    waiter: Option<Waiter>,
+    value: T,
+) {
+    let value = ManuallyDrop::new(value);
+    let visitor = Visitor::enter();
+    let mut state = chan.lock();
+    // SAFETY: by contract; the value is not used again if it was moved.
+    let delivered = unsafe { state.deliver(receiver, waiter, &*value) };
+    drop(state);
+    match delivered {
+        Ok(waiter) => {
+            let waker = waiter.and_then(|waiter| visitor.wake(waiter));
+            drop(visitor);
+            ops::call(waker);
+        }
+        Err(orphan) => {
+            drop(visitor);
+            // SAFETY: left to us by a future of this channel.
+            unsafe { future::free_orphan::<T>(orphan) };
+            ops::put_back(chan, ManuallyDrop::into_inner(value));
+        }
+    }
+}
+
+/// Frees memory of the channel that a selection has found to be garbage.
+#[cold]
+pub(super) fn tidy<T>(receiver: &Receiver<T>) {
+    if let Flavor::Chan(chan) = receiver.flavor() {
+        let visitor = Visitor::enter();
+        let garbage = chan.lock().take_garbage();
+        drop(visitor);
+        drop(garbage);
+    }
+}
+
+/// Receiving from nothing.
+struct NeverOp;
+
+// SAFETY: it has no lock, no queue and no value.
+unsafe impl Operation<Waiter> for NeverOp {
+    fn lock_id(&self) -> usize {
+        0
+    }
+    fn lock(&self) {}
+    unsafe fn unlock(&self) {}
+    unsafe fn poll(&self, _: *mut (), _: Offers) -> Polled<Waiter> {
+        Polled::Wait
+    }
+    unsafe fn bind(&self, _: NonNull<Sudog<Waiter>>, _: &Sudog<Waiter>) {}
+    unsafe fn is_ready(&self) -> bool {
+        false
+    }
+    unsafe fn enqueue(&self, _: Interest, _: &Sudog<Waiter>) {}
+    unsafe fn dequeue(&self, _: Interest, _: &Sudog<Waiter>) {}
+    unsafe fn end_watch(&self) -> Option<Waiter> {
+        None
+    }
+    fn has_slot(&self) -> bool {
+        true
+    }
+    fn layout(&self) -> Layout {
+        Layout::new::<()>()
+    }
+}
+
+/// An operation that is another one's, which `$with` finds.
+macro_rules! delegate {
+    ($type:ident, $with:ident) => {
+        // SAFETY: that of the operation it is delegated to, which is always the same one.
+        #[doc(hidden)]
+        unsafe impl<T> Operation<Waiter> for $type<T> {
+            #[inline]
+            fn lock_id(&self) -> usize {
+                $with!(self, op => op.lock_id())
+            }
+            #[inline]
+            fn lock(&self) {
+                $with!(self, op => op.lock())
+            }
+            #[inline]
+            unsafe fn unlock(&self) {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.unlock() })
+            }
+            #[inline]
+            unsafe fn poll(&self, slot: *mut (), offers: Offers) -> Polled<Waiter> {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.poll(slot, offers) })
+            }
+            unsafe fn bind(&self, sender: NonNull<Sudog<Waiter>>, receiver: &Sudog<Waiter>) {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.bind(sender, receiver) })
+            }
+            unsafe fn is_ready(&self) -> bool {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.is_ready() })
+            }
+            #[inline]
+            unsafe fn enqueue(&self, interest: Interest, node: &Sudog<Waiter>) {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.enqueue(interest, node) })
+            }
+            #[inline]
+            unsafe fn dequeue(&self, interest: Interest, node: &Sudog<Waiter>) {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.dequeue(interest, node) })
+            }
+            unsafe fn end_watch(&self) -> Option<Waiter> {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.end_watch() })
+            }
+            fn has_slot(&self) -> bool {
+                $with!(self, op => op.has_slot())
+            }
+            fn layout(&self) -> Layout {
+                $with!(self, op => op.layout())
+            }
+            unsafe fn deadline(&self) -> Option<u64> {
+                // SAFETY: by contract.
+                $with!(self, op => unsafe { op.deadline() })
+            }
+        }
+    };
+}
+
+macro_rules! with_send {
+    ($self:ident, $op:ident => $body:expr) => {{
+        let $op = SendOp($self.chan());
+        $body
+    }};
+}
+
+macro_rules! with_recv {
+    ($self:ident, $op:ident => $body:expr) => {
+        match $self.flavor() {
+            Flavor::Chan(chan) => {
+                let $op = RecvOp(&**chan);
+                $body
+            }
+            Flavor::Time(timed) => {
+                let $op = TimeOp(&timed.chan, timed.value);
+                $body
+            }
+            Flavor::Never => {
+                let $op = NeverOp;
+                $body
+            }
+        }
+    };
+}
+
+delegate!(Sender, with_send);
+delegate!(Receiver, with_recv);

@@ -1,0 +1,523 @@
+//! Sending and receiving in async code.
+//!
+//! A task that has to wait leaves a node in the channel's queue, as goroutines do. The node lies in a box, not in the future: a
+//! future may be forgotten, and then the box stays where the queue points. Value and waker are in it.
+//!
+//! Invariants:
+//! - the future owns the box. When it is dropped it takes the node out of the queue, under the lock; a value that was already
+//!   handed to it is put back for the next receiver, outside;
+//! - there is one case in which the node is out of the queue and still known to somebody: a `select` has chosen to send to it,
+//!   and is computing the value. A future that is dropped then leaves the box to that sender ([`free_orphan`]).
+#![allow(unsafe_code)]
+
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::future::Future;
+use core::mem::MaybeUninit;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use gosched_chan::{Chan, Offers, Received, Sent, Side, Sudog, Verdict};
+
+use super::err::{RecvError, SendError, TryRecvError, TrySendError};
+use super::ops;
+use super::receiver::Flavor;
+use super::timer::{Next, TimerChan};
+use super::{Receiver, Sender};
+use crate::sched::Visitor;
+use crate::waiter::{FIRST_OUTCOME, Ticket, Waiter};
+
+/// A waiting task's node, and what it points at. The node comes first: see [`free_orphan`].
+#[repr(C)]
+struct Parcel<T> {
+    node: Sudog<Waiter>,
+    ticket: Ticket,
+    slot: UnsafeCell<MaybeUninit<T>>,
+}
+
+/// The owner of a parcel.
+struct Owned<T>(NonNull<Parcel<T>>);
+
+impl<T> Owned<T> {
+    fn new(value: MaybeUninit<T>) -> Owned<T> {
+        let parcel = Box::leak(Box::new(MaybeUninit::<Parcel<T>>::uninit()));
+        let place = parcel.as_mut_ptr();
+        // SAFETY: the fields are written before they are read; the node points at its neighbours, which do not move.
+        unsafe {
+            (&raw mut (*place).slot).write(UnsafeCell::new(value));
+            (&raw mut (*place).ticket).write(Ticket::new());
+            let slot = UnsafeCell::raw_get(&raw const (*place).slot);
+            let node = Sudog::alone(&*(&raw const (*place).ticket), FIRST_OUTCOME, slot.cast());
+            (&raw mut (*place).node).write(node);
+            Owned(NonNull::new_unchecked(place))
+        }
+    }
+
+    fn node(&self) -> &Sudog<Waiter> {
+        // SAFETY: owned, so alive.
+        unsafe { &self.0.as_ref().node }
+    }
+
+    fn slot(&self) -> *mut T {
+        // SAFETY: owned, so alive.
+        unsafe { self.0.as_ref() }.slot.get().cast()
+    }
+
+    /// Frees it. What is in the slot is forgotten.
+    fn free(self) {
+        // SAFETY: it came from a box, and nobody else knows of it by now.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+/// Frees the parcel of a future that is gone and has left it to whoever was to deliver a value.
+///
+/// # Safety
+/// The node is that of a [`RecvFuture`] for `T`s, and orphaned.
+pub(super) unsafe fn free_orphan<T>(node: NonNull<Sudog<Waiter>>) {
+    Owned::<T>(node.cast()).free();
+}
+
+/// A future that sends; see [`Sender::send_async`].
+///
+/// ```
+/// let (s, _r) = gosched::chan::bounded(1);
+/// let future: gosched::chan::SendFuture<'_, i32> = s.send_async(1);
+/// # drop(future);
+/// ```
+#[must_use = "futures do nothing unless awaited"]
+pub struct SendFuture<'a, T> {
+    sender: &'a Sender<T>,
+    state: Sending<T>,
+}
+
+enum Sending<T> {
+    Fresh(T),
+    /// Queued; the value is in the parcel until the verdict says that it was taken.
+    Waiting(Owned<T>),
+    Over,
+}
+
+impl<T> Unpin for SendFuture<'_, T> {}
+
+// SAFETY: the parcel is the future's, as the value is; what others do to it is under the channel's lock.
+unsafe impl<T: Send> Send for SendFuture<'_, T> {}
+// SAFETY: through `&SendFuture` nothing can be reached.
+unsafe impl<T: Send> Sync for SendFuture<'_, T> {}
+
+impl<'a, T> SendFuture<'a, T> {
+    pub(super) fn new(sender: &'a Sender<T>, value: T) -> SendFuture<'a, T> {
+        SendFuture { sender, state: Sending::Fresh(value) }
+    }
+}
+
+impl<T> fmt::Debug for SendFuture<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("SendFuture { .. }")
+    }
+}
+
+impl<T> Future for SendFuture<'_, T> {
+    type Output = Result<(), SendError<T>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        let chan = self.sender.chan();
+        match core::mem::replace(&mut self.state, Sending::Over) {
+            Sending::Fresh(value) => match ops::try_send(chan, value) {
+                Ok(()) => Poll::Ready(Ok(())),
+                Err(TrySendError::Disconnected(value)) => Poll::Ready(Err(SendError(value))),
+                Err(TrySendError::Full(value)) => {
+                    let parcel = Owned::new(MaybeUninit::new(value));
+                    begin_sending(chan, parcel, cx.waker().clone(), &mut self.state)
+                }
+            },
+            Sending::Waiting(parcel) => {
+                if wait_on(chan, parcel.node(), cx.waker().clone()) == Waits::Yes {
+                    self.state = Sending::Waiting(parcel);
+                    return Poll::Pending;
+                }
+                Poll::Ready(finish_sending(parcel))
+            }
+            Sending::Over => panic!("a SendFuture was polled after it was ready"),
+        }
+    }
+}
+
+/// Sends the parcel's value, or queues it.
+fn begin_sending<T>(
+    chan: &Chan<T, Waiter>,
+    parcel: Owned<T>,
+    waker: Waker,
+    state: &mut Sending<T>,
+) -> Poll<Result<(), SendError<T>>> {
+    let mut waker = Some(waker);
+    loop {
+        let visitor = Visitor::enter();
+        let mut held = chan.lock();
+        // SAFETY: the slot holds the value, and is not read again if it was moved.
+        match unsafe { held.send(parcel.slot()) } {
+            Sent::Full => {
+                if let Some(waker) = waker.take() {
+                    let _ = parcel.node().replace_waiter(Waiter::Async(waker));
+                }
+                // SAFETY: the parcel stays until the future takes the node out.
+                unsafe { held.enqueue(Side::Send, parcel.node()) };
+                ops::tell_watchers(&mut held, |waiter| visitor.wake(waiter));
+                *state = Sending::Waiting(parcel);
+                return Poll::Pending;
+            }
+            Sent::Handed(waiter) => {
+                drop(held);
+                let waker = visitor.wake(waiter);
+                drop(visitor);
+                ops::call(waker);
+                parcel.free();
+                return Poll::Ready(Ok(()));
+            }
+            Sent::Buffered => {
+                ops::tell_watchers(&mut held, |waiter| visitor.wake(waiter));
+                drop(held);
+                drop(visitor);
+                parcel.free();
+                return Poll::Ready(Ok(()));
+            }
+            Sent::Closed => {
+                drop(held);
+                drop(visitor);
+                // SAFETY: not moved.
+                let value = unsafe { parcel.slot().read() };
+                parcel.free();
+                return Poll::Ready(Err(SendError(value)));
+            }
+            Sent::NoRoom(no_room) => {
+                drop(held);
+                drop(visitor);
+                ops::supply(chan, no_room);
+            }
+        }
+    }
+}
+
+/// Whether a task still waits.
+#[derive(PartialEq, Eq)]
+enum Waits {
+    Yes,
+    No,
+}
+
+/// Lets a task that is polled before its wait is over wait on, with its new waker.
+fn wait_on<T>(chan: &Chan<T, Waiter>, node: &Sudog<Waiter>, waker: Waker) -> Waits {
+    let visitor = Visitor::enter();
+    let held = chan.lock();
+    let (waits, unused) = match node.verdict() {
+        Verdict::Pending => (Waits::Yes, node.replace_waiter(Waiter::Async(waker))),
+        _ => (Waits::No, Some(Waiter::Async(waker))),
+    };
+    drop(held);
+    drop(visitor);
+    drop(unused);
+    waits
+}
+
+/// The end of a wait that has a verdict.
+fn finish_sending<T>(parcel: Owned<T>) -> Result<(), SendError<T>> {
+    let result = match parcel.node().verdict() {
+        Verdict::Done => Ok(()),
+        // SAFETY: not taken, so the value is still there.
+        _ => Err(SendError(unsafe { parcel.slot().read() })),
+    };
+    parcel.free();
+    result
+}
+
+impl<T> Drop for SendFuture<'_, T> {
+    fn drop(&mut self) {
+        if let Sending::Waiting(parcel) = core::mem::replace(&mut self.state, Sending::Over) {
+            let visitor = Visitor::enter();
+            // SAFETY: it was queued there.
+            unsafe { self.sender.chan().lock().dequeue(Side::Send, parcel.node()) };
+            drop(visitor);
+            drop(finish_sending(parcel));
+        }
+    }
+}
+
+/// A future that receives; see [`Receiver::recv_async`].
+///
+/// ```
+/// let (_s, r) = gosched::chan::bounded::<i32>(1);
+/// let future: gosched::chan::RecvFuture<'_, i32> = r.recv_async();
+/// # drop(future);
+/// ```
+#[must_use = "futures do nothing unless awaited"]
+pub struct RecvFuture<'a, T> {
+    receiver: &'a Receiver<T>,
+    state: Receiving<T>,
+}
+
+enum Receiving<T> {
+    Fresh,
+    /// Queued, or bound to a sender; the value will come into the parcel.
+    Waiting(Owned<T>),
+    /// Waiting for time.
+    Alarm(Alarm),
+    Over,
+}
+
+impl<T> Unpin for RecvFuture<'_, T> {}
+
+// SAFETY: the parcel is the future's; what others do to it is under the channel's lock.
+unsafe impl<T: Send> Send for RecvFuture<'_, T> {}
+// SAFETY: through `&RecvFuture` nothing can be reached.
+unsafe impl<T: Send> Sync for RecvFuture<'_, T> {}
+
+impl<'a, T> RecvFuture<'a, T> {
+    pub(super) fn new(receiver: &'a Receiver<T>) -> RecvFuture<'a, T> {
+        RecvFuture { receiver, state: Receiving::Fresh }
+    }
+}
+
+impl<T> fmt::Debug for RecvFuture<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("RecvFuture { .. }")
+    }
+}
+
+impl<T> Future for RecvFuture<'_, T> {
+    type Output = Result<T, RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T, RecvError>> {
+        assert!(!matches!(self.state, Receiving::Over), "a RecvFuture was polled after it was ready");
+        let polled = match self.receiver.flavor() {
+            Flavor::Chan(chan) => poll_chan(chan, &mut self.state, cx.waker()),
+            Flavor::Time(timed) => {
+                poll_time(&timed.chan, &mut self.state, cx.waker()).map(|due| due.map(timed.value))
+            }
+            Flavor::Never => Poll::Pending,
+        };
+        if polled.is_ready() {
+            self.state = Receiving::Over;
+        }
+        polled
+    }
+}
+
+fn poll_chan<T>(
+    chan: &Chan<T, Waiter>,
+    state: &mut Receiving<T>,
+    waker: &Waker,
+) -> Poll<Result<T, RecvError>> {
+    let mut parcel = match core::mem::replace(state, Receiving::Fresh) {
+        Receiving::Waiting(parcel) => {
+            if wait_on(chan, parcel.node(), waker.clone()) == Waits::Yes {
+                *state = Receiving::Waiting(parcel);
+                return Poll::Pending;
+            }
+            parcel
+        }
+        _ => match poll_unqueued(chan) {
+            Poll::Ready(result) => return Poll::Ready(result),
+            Poll::Pending => Owned::new(MaybeUninit::uninit()),
+        },
+    };
+    loop {
+        match parcel.node().verdict() {
+            Verdict::Done => {
+                // SAFETY: done, so a value was moved into the slot.
+                let value = unsafe { parcel.slot().read() };
+                parcel.free();
+                return Poll::Ready(Ok(value));
+            }
+            Verdict::Closed => {
+                parcel.free();
+                return Poll::Ready(Err(RecvError));
+            }
+            _ => parcel.node().settle(Verdict::Pending),
+        }
+        match begin_receiving(chan, parcel, waker.clone()) {
+            Begun::Waiting(parcel) => {
+                *state = Receiving::Waiting(parcel);
+                return Poll::Pending;
+            }
+            Begun::Ended(ended) => parcel = ended,
+        }
+    }
+}
+
+/// A first look, which needs no parcel.
+fn poll_unqueued<T>(chan: &Chan<T, Waiter>) -> Poll<Result<T, RecvError>> {
+    let mut slot = MaybeUninit::uninit();
+    let visitor = Visitor::enter();
+    let mut held = chan.lock();
+    // SAFETY: the slot is read if it was written.
+    match unsafe { held.recv(slot.as_mut_ptr(), Offers::Decline) } {
+        Received::Taken(waiter) => {
+            ops::finish_try_recv(visitor, held, waiter);
+            // SAFETY: taken.
+            Poll::Ready(Ok(unsafe { slot.assume_init() }))
+        }
+        Received::Closed => Poll::Ready(Err(RecvError)),
+        _ => Poll::Pending,
+    }
+}
+
+/// What became of an attempt to receive into a parcel.
+enum Begun<T> {
+    Waiting(Owned<T>),
+    /// There is a verdict.
+    Ended(Owned<T>),
+}
+
+/// Receives into the parcel, or queues it.
+fn begin_receiving<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>, waker: Waker) -> Begun<T> {
+    let visitor = Visitor::enter();
+    let mut held = chan.lock();
+    // SAFETY: the slot is empty, and read if it was written.
+    match unsafe { held.recv(parcel.slot(), Offers::Accept) } {
+        Received::Taken(waiter) => {
+            parcel.node().settle(Verdict::Done);
+            ops::finish_try_recv(visitor, held, waiter);
+            Begun::Ended(parcel)
+        }
+        Received::Closed => {
+            parcel.node().settle(Verdict::Closed);
+            drop(held);
+            drop(visitor);
+            drop(waker);
+            Begun::Ended(parcel)
+        }
+        Received::Empty | Received::Offer => {
+            let _ = parcel.node().replace_waiter(Waiter::Async(waker));
+            // SAFETY: the parcel stays until the future takes the node out.
+            unsafe { held.enqueue(Side::Recv, parcel.node()) };
+            ops::tell_watchers(&mut held, |waiter| visitor.wake(waiter));
+            Begun::Waiting(parcel)
+        }
+        Received::Offered(sender, waiter) => {
+            let _ = parcel.node().replace_waiter(Waiter::Async(waker));
+            // SAFETY: from `Offered`; the parcel stays until the delivery.
+            unsafe { held.bind(sender, parcel.node()) };
+            // A `select` waits as a goroutine or a thread.
+            let _ = visitor.wake(waiter);
+            Begun::Waiting(parcel)
+        }
+    }
+}
+
+/// What a future that is dropped does with its parcel.
+enum Left<T> {
+    /// Frees it.
+    Parcel(Owned<T>),
+    /// Frees it, and puts the value in it back.
+    Full(Owned<T>),
+    /// Leaves it to whoever is to deliver a value.
+    ToSender,
+}
+
+impl<T> Drop for RecvFuture<'_, T> {
+    fn drop(&mut self) {
+        match core::mem::replace(&mut self.state, Receiving::Over) {
+            Receiving::Waiting(parcel) => {
+                if let Flavor::Chan(chan) = self.receiver.flavor() {
+                    leave(chan, parcel);
+                }
+            }
+            Receiving::Alarm(alarm) => {
+                if let Flavor::Time(timed) = self.receiver.flavor() {
+                    drop(alarm);
+                    timed.chan.nudge();
+                }
+            }
+            Receiving::Fresh | Receiving::Over => {}
+        }
+    }
+}
+
+fn leave<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>) {
+    let visitor = Visitor::enter();
+    let mut held = chan.lock();
+    let queued = parcel.node().is_queued();
+    // SAFETY: it was queued there, or nowhere.
+    unsafe { held.dequeue(Side::Recv, parcel.node()) };
+    let left = match parcel.node().verdict() {
+        Verdict::Pending if !queued => {
+            held.abandon(parcel.node());
+            Left::ToSender
+        }
+        Verdict::Done => Left::Full(parcel),
+        _ => Left::Parcel(parcel),
+    };
+    drop(held);
+    drop(visitor);
+    match left {
+        Left::Parcel(parcel) => parcel.free(),
+        Left::Full(parcel) => {
+            // SAFETY: done, so a value was moved into the slot.
+            let value = unsafe { parcel.slot().read() };
+            parcel.free();
+            ops::put_back(chan, value);
+        }
+        Left::ToSender => {}
+    }
+}
+
+/// Wakes a task when a channel of time may have something for it. A goroutine does the waiting; it ends with the alarm.
+struct Alarm(Arc<Mutex<Bell>>);
+
+struct Bell {
+    waker: Waker,
+    waits: Waiting,
+}
+
+/// What the goroutine behind an alarm does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Still,
+    /// It has rung, and ended.
+    Over,
+    /// Its context has ended.
+    Interrupted,
+}
+
+fn poll_time<T>(
+    chan: &Arc<TimerChan>,
+    state: &mut Receiving<T>,
+    waker: &Waker,
+) -> Poll<Result<Instant, RecvError>> {
+    match chan.try_recv() {
+        Ok(due) => return Poll::Ready(Ok(due)),
+        Err(TryRecvError::Disconnected) => return Poll::Ready(Err(RecvError)),
+        Err(TryRecvError::Empty) => {}
+    }
+    if let Receiving::Alarm(Alarm(bell)) = state {
+        let new = waker.clone();
+        let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
+        match bell.waits {
+            Waiting::Still => {
+                let old = core::mem::replace(&mut bell.waker, new);
+                drop(bell);
+                drop(old);
+                return Poll::Pending;
+            }
+            Waiting::Interrupted => return Poll::Ready(Err(RecvError)),
+            Waiting::Over => {}
+        }
+    }
+    let bell = Arc::new(Mutex::new(Bell { waker: waker.clone(), waits: Waiting::Still }));
+    let alarm = Arc::downgrade(&bell);
+    *state = Receiving::Alarm(Alarm(bell));
+    let chan = Arc::clone(chan);
+    drop(crate::go(move || {
+        let ended = chan.wait_for_change(|| alarm.strong_count() > 0);
+        let Some(bell) = alarm.upgrade() else { return };
+        let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
+        bell.waits = if ended == Next::Stop { Waiting::Interrupted } else { Waiting::Over };
+        let waker = bell.waker.clone();
+        drop(bell);
+        waker.wake();
+    }));
+    Poll::Pending
+}

@@ -1,0 +1,449 @@
+//! What senders and receivers do: the core's operations (`gosched-chan`) with the scheduler's way of waiting and waking.
+//!
+//! Each call enters the runtime once and takes the lock once; if it has to wait, it queues itself under that same lock. Nothing
+//! of the user's runs in between: values are moved by their bytes, and wakers, values and memory that are left over are
+//! dealt with after leaving.
+#![allow(unsafe_code)]
+
+use core::mem::{ManuallyDrop, MaybeUninit};
+use core::task::Waker;
+use core::time::Duration;
+use std::time::Instant;
+
+use gosched_chan::{Chan, NoRoom, Offers, Received, Room, Sent, Side, State, Sudog, Verdict};
+use gosched_queue::LockGuard;
+
+use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
+use crate::sched::{Caller, Limit, Visitor};
+use crate::timers::{now, when_after, when_at};
+use crate::waiter::{FIRST_OUTCOME, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
+
+/// How long an operation may wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Patience {
+    Endless,
+    For(Duration),
+    Until(Instant),
+    /// As `Until`, by the clock of timers.
+    At(u64),
+}
+
+impl Patience {
+    /// The limit for a wait that begins now; `None` if there is no time left.
+    pub(super) fn limit(self) -> Option<Limit> {
+        let when = match self {
+            Patience::Endless => return Some(Limit::of_context(None)),
+            Patience::For(d) if d.is_zero() => return None,
+            Patience::For(d) => return Some(Limit::of_context(Some(when_after(d)))),
+            Patience::Until(instant) => when_at(instant),
+            Patience::At(when) => when,
+        };
+        (when > now()).then_some(Limit::of_context(Some(when)))
+    }
+
+    /// What is left of it, after a wait with `limit` has begun.
+    pub(super) fn of(limit: Limit) -> Patience {
+        limit.deadline.map_or(Patience::Endless, Patience::At)
+    }
+}
+
+type Held<'c, T> = LockGuard<'c, State<T, Waiter>>;
+
+/// How a wait at a channel ended.
+enum Ended {
+    /// By a peer, which has left a verdict.
+    Met,
+    /// By time.
+    TimedOut,
+    /// By the end of the waiter's context.
+    Interrupted,
+}
+
+/// Wakes an async task, if it is one that was woken. Outside the runtime.
+#[inline]
+pub(super) fn call(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// Wakes all who watch the channel and should look. (They are never async tasks.)
+#[inline]
+pub(super) fn tell_watchers<T>(state: &mut State<T, Waiter>, wake: impl Fn(Waiter) -> Option<Waker>) {
+    if state.is_watched() {
+        tell_all(state, wake);
+    }
+}
+
+#[cold]
+fn tell_all<T>(state: &mut State<T, Waiter>, wake: impl Fn(Waiter) -> Option<Waker>) {
+    while let Some(waiter) = state.end_watch() {
+        let _ = wake(waiter);
+    }
+}
+
+/// Waits as one who is queued on `side`. The node is in no queue afterwards.
+fn wait_queued<T>(
+    chan: &Chan<T, Waiter>,
+    caller: Caller,
+    mut state: Held<'_, T>,
+    side: Side,
+    limit: Limit,
+    ticket: &Ticket,
+    node: &Sudog<Waiter>,
+) -> Ended {
+    let reason = if side == Side::Send { WaitReason::ChanSend } else { WaitReason::ChanReceive };
+    // SAFETY: the node lies in the caller's frame, and is out of the queue when this returns.
+    unsafe { state.enqueue(side, node) };
+    tell_watchers(&mut state, |waiter| caller.wake(waiter));
+    let outcome = caller.wait_ticket(reason, limit, ticket, || drop(state));
+    if outcome >= FIRST_OUTCOME {
+        return Ended::Met;
+    }
+    let _visitor = Visitor::enter();
+    // SAFETY: it was queued there.
+    unsafe { chan.lock().dequeue(side, node) };
+    if outcome == TIMED_OUT { Ended::TimedOut } else { Ended::Interrupted }
+}
+
+/// Gets the channel memory for more values. Outside the runtime.
+#[cold]
+pub(super) fn supply<T>(chan: &Chan<T, Waiter>, no_room: NoRoom) {
+    let room = Room::new(no_room.slots);
+    let visitor = Visitor::enter();
+    let mut state = chan.lock();
+    state.supply(room);
+    let garbage = state.take_garbage();
+    drop(state);
+    drop(visitor);
+    drop(garbage);
+}
+
+/// Sends, waiting for a place or a receiver if need be.
+#[inline]
+pub(super) fn send<T>(
+    chan: &Chan<T, Waiter>,
+    value: T,
+    patience: Patience,
+) -> Result<(), SendTimeoutError<T>> {
+    let value = ManuallyDrop::new(value);
+    loop {
+        let caller = Caller::enter_moving();
+        let mut state = chan.lock();
+        // SAFETY: the value is not used again if it was moved.
+        match unsafe { state.send(&*value) } {
+            Sent::Handed(waiter) => {
+                drop(state);
+                let waker = caller.wake(waiter);
+                caller.finish();
+                call(waker);
+                return Ok(());
+            }
+            Sent::Buffered => {
+                tell_watchers(&mut state, |waiter| caller.wake(waiter));
+                drop(state);
+                caller.finish();
+                return Ok(());
+            }
+            Sent::Full => return send_waiting(chan, caller, state, value, patience),
+            Sent::Closed => {
+                drop(state);
+                caller.finish();
+                return Err(SendTimeoutError::Disconnected(ManuallyDrop::into_inner(value)));
+            }
+            Sent::NoRoom(no_room) => {
+                drop(state);
+                caller.finish();
+                supply(chan, no_room);
+            }
+        }
+    }
+}
+
+#[inline(never)]
+fn send_waiting<T>(
+    chan: &Chan<T, Waiter>,
+    caller: Caller,
+    state: Held<'_, T>,
+    value: ManuallyDrop<T>,
+    patience: Patience,
+) -> Result<(), SendTimeoutError<T>> {
+    let Some(limit) = patience.limit() else {
+        drop(state);
+        caller.finish();
+        return Err(SendTimeoutError::Timeout(ManuallyDrop::into_inner(value)));
+    };
+    let ticket = Ticket::new();
+    let slot = core::ptr::from_ref(&*value).cast_mut();
+    let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.cast());
+    match wait_queued(chan, caller, state, Side::Send, limit, &ticket, &node) {
+        Ended::Met => match node.verdict() {
+            Verdict::Done => Ok(()),
+            _ => Err(SendTimeoutError::Disconnected(ManuallyDrop::into_inner(value))),
+        },
+        Ended::TimedOut => Err(SendTimeoutError::Timeout(ManuallyDrop::into_inner(value))),
+        Ended::Interrupted => Err(SendTimeoutError::Disconnected(ManuallyDrop::into_inner(value))),
+    }
+}
+
+/// Sends if that takes no waiting.
+#[inline]
+pub(super) fn try_send<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), TrySendError<T>> {
+    let value = ManuallyDrop::new(value);
+    loop {
+        let visitor = Visitor::enter();
+        let mut state = chan.lock();
+        // SAFETY: the value is not used again if it was moved.
+        match unsafe { state.send(&*value) } {
+            Sent::Handed(waiter) => {
+                drop(state);
+                let waker = visitor.wake(waiter);
+                drop(visitor);
+                call(waker);
+                return Ok(());
+            }
+            Sent::Buffered => {
+                tell_watchers(&mut state, |waiter| visitor.wake(waiter));
+                return Ok(());
+            }
+            Sent::Full => {
+                drop(state);
+                drop(visitor);
+                return Err(TrySendError::Full(ManuallyDrop::into_inner(value)));
+            }
+            Sent::Closed => {
+                drop(state);
+                drop(visitor);
+                return Err(TrySendError::Disconnected(ManuallyDrop::into_inner(value)));
+            }
+            Sent::NoRoom(no_room) => {
+                drop(state);
+                drop(visitor);
+                supply(chan, no_room);
+            }
+        }
+    }
+}
+
+/// Receives, waiting for a value if need be.
+#[inline]
+pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, RecvTimeoutError> {
+    let mut slot = MaybeUninit::uninit();
+    let caller = Caller::enter_moving();
+    let mut state = chan.lock();
+    // SAFETY: the slot is read if it was written.
+    match unsafe { state.recv(slot.as_mut_ptr(), Offers::Accept) } {
+        Received::Taken(waiter) => {
+            tell_watchers(&mut state, |waiter| caller.wake(waiter));
+            let garbage = state.take_garbage();
+            drop(state);
+            let waker = waiter.and_then(|waiter| caller.wake(waiter));
+            caller.finish();
+            call(waker);
+            drop(garbage);
+            // SAFETY: taken.
+            Ok(unsafe { slot.assume_init() })
+        }
+        Received::Closed => {
+            drop(state);
+            caller.finish();
+            Err(RecvTimeoutError::Disconnected)
+        }
+        Received::Empty | Received::Offer => recv_waiting(chan, caller, state, patience),
+        Received::Offered(sender, waiter) => match recv_offered(caller, state, sender, waiter) {
+            Some(value) => Ok(value),
+            None => recv(chan, patience),
+        },
+    }
+}
+
+#[inline(never)]
+fn recv_waiting<T>(
+    chan: &Chan<T, Waiter>,
+    caller: Caller,
+    state: Held<'_, T>,
+    patience: Patience,
+) -> Result<T, RecvTimeoutError> {
+    let Some(limit) = patience.limit() else {
+        drop(state);
+        caller.finish();
+        return Err(RecvTimeoutError::Timeout);
+    };
+    let ticket = Ticket::new();
+    let mut slot = MaybeUninit::<T>::uninit();
+    let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.as_mut_ptr().cast());
+    match wait_queued(chan, caller, state, Side::Recv, limit, &ticket, &node) {
+        Ended::Met => match node.verdict() {
+            // SAFETY: done, so a value was moved into the slot.
+            Verdict::Done => Ok(unsafe { slot.assume_init() }),
+            Verdict::Again => recv(chan, Patience::of(limit)),
+            _ => Err(RecvTimeoutError::Disconnected),
+        },
+        Ended::TimedOut => Err(RecvTimeoutError::Timeout),
+        Ended::Interrupted => Err(RecvTimeoutError::Disconnected),
+    }
+}
+
+/// Waits for the value of a sender that had none yet, and is claimed. `None`: it has changed its mind.
+#[cold]
+fn recv_offered<T>(
+    caller: Caller,
+    mut state: Held<'_, T>,
+    sender: core::ptr::NonNull<Sudog<Waiter>>,
+    waiter: Waiter,
+) -> Option<T> {
+    let ticket = Ticket::new();
+    let mut slot = MaybeUninit::<T>::uninit();
+    let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.as_mut_ptr().cast());
+    // SAFETY: from `Offered`; the node lies in this frame until the delivery.
+    unsafe { state.bind(sender, &node) };
+    // The sender needs the lock to deliver, so it can't be too early. A `select` waits as a goroutine or a thread.
+    let _ = caller.wake(waiter);
+    caller.wait(WaitReason::ChanReceive, |waiter| {
+        ticket.put(waiter);
+        drop(state);
+    });
+    // SAFETY: done, so a value was moved into the slot.
+    matches!(node.verdict(), Verdict::Done).then(|| unsafe { slot.assume_init() })
+}
+
+/// Receives if that takes no waiting.
+#[inline]
+pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
+    let mut slot = MaybeUninit::uninit();
+    let visitor = Visitor::enter();
+    let mut state = chan.lock();
+    // SAFETY: the slot is read if it was written.
+    match unsafe { state.recv(slot.as_mut_ptr(), Offers::Decline) } {
+        Received::Taken(waiter) => {
+            finish_try_recv(visitor, state, waiter);
+            // SAFETY: taken.
+            Ok(unsafe { slot.assume_init() })
+        }
+        Received::Empty | Received::Offered(..) => Err(TryRecvError::Empty),
+        Received::Closed => Err(TryRecvError::Disconnected),
+        Received::Offer => {
+            drop(state);
+            drop(visitor);
+            try_recv_offered(chan)
+        }
+    }
+}
+
+/// Leaves after a value was taken.
+#[inline]
+pub(super) fn finish_try_recv<T>(visitor: Visitor, mut state: Held<'_, T>, waiter: Option<Waiter>) {
+    tell_watchers(&mut state, |waiter| visitor.wake(waiter));
+    let garbage = state.take_garbage();
+    drop(state);
+    let waker = waiter.and_then(|waiter| visitor.wake(waiter));
+    drop(visitor);
+    call(waker);
+    drop(garbage);
+}
+
+/// As [`try_recv`], where the only sender is a `select` that will compute its value when it is chosen. This call must not
+/// move the goroutine, so it blocks the thread for that short time: the goroutine's P goes elsewhere if it takes longer.
+#[cold]
+fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
+    let parker = ThreadParker::current();
+    let mut slot = MaybeUninit::<T>::uninit();
+    let visitor = Visitor::enter();
+    let mut state = chan.lock();
+    // SAFETY: the slot is read if it was written.
+    match unsafe { state.recv(slot.as_mut_ptr(), Offers::Accept) } {
+        Received::Taken(waiter) => {
+            finish_try_recv(visitor, state, waiter);
+            // SAFETY: taken.
+            Ok(unsafe { slot.assume_init() })
+        }
+        Received::Empty | Received::Offer => Err(TryRecvError::Empty),
+        Received::Closed => Err(TryRecvError::Disconnected),
+        Received::Offered(sender, waiter) => {
+            let ticket = Ticket::new();
+            let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.as_mut_ptr().cast());
+            ticket.put(Waiter::Thread(parker.clone()));
+            // SAFETY: from `Offered`; the node lies in this frame until the delivery.
+            unsafe { state.bind(sender, &node) };
+            drop(state);
+            let _ = visitor.wake(waiter);
+            drop(visitor);
+            parker.sleep();
+            match node.verdict() {
+                // SAFETY: done, so a value was moved into the slot.
+                Verdict::Done => Ok(unsafe { slot.assume_init() }),
+                _ => Err(TryRecvError::Empty),
+            }
+        }
+    }
+}
+
+/// Takes back a value that had been handed to a receiver who is gone: the next one gets it.
+#[cold]
+pub(super) fn put_back<T>(chan: &Chan<T, Waiter>, value: T) {
+    let value = ManuallyDrop::new(value);
+    loop {
+        let visitor = Visitor::enter();
+        let mut state = chan.lock();
+        // SAFETY: the value is not used again if it was moved.
+        match unsafe { state.put_back(&*value) } {
+            Ok(waiter) => {
+                tell_watchers(&mut state, |waiter| visitor.wake(waiter));
+                drop(state);
+                let waker = waiter.and_then(|waiter| visitor.wake(waiter));
+                drop(visitor);
+                return call(waker);
+            }
+            Err(no_room) => {
+                drop(state);
+                drop(visitor);
+                supply(chan, no_room);
+            }
+        }
+    }
+}
+
+/// Waiters that are told of a close at a time: no longer is the lock held.
+const BATCH: usize = 16;
+
+/// Closes the channel and tells all who wait. Returns whether it was open.
+pub(super) fn close<T>(chan: &Chan<T, Waiter>) -> bool {
+    let mut was_open = false;
+    loop {
+        let mut waiters = [const { None::<Waiter> }; BATCH];
+        let mut wakers = [const { None::<Waker> }; BATCH];
+        let visitor = Visitor::enter();
+        let mut state = chan.lock();
+        was_open |= state.close();
+        for place in &mut waiters {
+            *place = state.end_one();
+        }
+        drop(state);
+        let mut more = true;
+        for (waiter, waker) in waiters.iter_mut().zip(&mut wakers) {
+            match waiter.take() {
+                Some(waiter) => *waker = visitor.wake(waiter),
+                None => more = false,
+            }
+        }
+        drop(visitor);
+        wakers.into_iter().for_each(call);
+        if !more {
+            return was_open;
+        }
+    }
+}
+
+/// Drops the values that nobody will receive.
+pub(super) fn discard<T>(chan: &Chan<T, Waiter>) {
+    let visitor = Visitor::enter();
+    let values = chan.lock().take_values();
+    drop(visitor);
+    drop(values);
+}
+
+/// Reads something of the channel.
+pub(super) fn look<T, R>(chan: &Chan<T, Waiter>, f: impl FnOnce(&State<T, Waiter>) -> R) -> R {
+    let _visitor = Visitor::enter();
+    f(&chan.lock())
+}

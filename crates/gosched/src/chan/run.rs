@@ -1,0 +1,403 @@
+//! Running a selection: the core's `Selection` with the scheduler's way of waiting and waking.
+//!
+//! As for plain operations: enter once, all locks once, and if nothing can be done at once, queue under those same locks and wait.
+//! A selection looks again when a channel of time is due or was set anew, and when a peer has changed its mind.
+#![allow(unsafe_code)]
+
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+use core::task::Waker;
+use std::sync::Arc;
+
+use gosched_chan::{
+    AsOperation, Chosen, Interest, Offers, Operation, Polled, Selection, Sudog, Verdict, chosen,
+};
+
+use super::case::Case;
+use super::ops::{self, Patience};
+use super::slot::Slot;
+use crate::m::current;
+use crate::sched::{Caller, Limit, Visitor};
+use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, ThreadParker, Ticket, WaitReason, Waiter};
+
+/// In which order a selection looks at its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// A random one.
+    Fair,
+    /// That in which they were added.
+    Biased,
+}
+
+/// How a selection deals with operations that would all wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mode {
+    /// Gives up, and never moves the goroutine.
+    Stay,
+    /// Gives up; but may move.
+    Try,
+    /// Waits.
+    Wait(Patience),
+}
+
+/// Up to so many operations need no memory from the heap.
+const INLINE: usize = 8;
+
+/// Numbers, in an array or on the heap.
+struct Numbers {
+    inline: [u32; INLINE],
+    heap: Vec<u32>,
+    len: usize,
+}
+
+impl Numbers {
+    fn new(len: usize) -> Numbers {
+        let heap = if len > INLINE { vec![0; len] } else { Vec::new() };
+        Numbers { inline: [0; INLINE], heap, len }
+    }
+
+    fn as_mut(&mut self) -> &mut [u32] {
+        if self.len > INLINE { &mut self.heap } else { &mut self.inline[..self.len] }
+    }
+}
+
+/// Room for nodes, in an array or on the heap.
+struct Nodes {
+    inline: [MaybeUninit<Sudog<Waiter>>; INLINE],
+    heap: Vec<MaybeUninit<Sudog<Waiter>>>,
+}
+
+impl Nodes {
+    fn new(len: usize) -> Nodes {
+        let heap = Vec::with_capacity(if len > INLINE { len } else { 0 });
+        Nodes { inline: [const { MaybeUninit::uninit() }; INLINE], heap }
+    }
+
+    /// Makes the nodes. They stay where they are while `self` does.
+    fn fill(&mut self, cases: &[Case<'_>], ticket: &Ticket, slot: *mut ()) -> &[Sudog<Waiter>] {
+        let places = if cases.len() > INLINE {
+            // SAFETY: they need not be initialised; there is room for them, since `new`.
+            unsafe { self.heap.set_len(cases.len()) };
+            &mut self.heap[..]
+        } else {
+            &mut self.inline[..cases.len()]
+        };
+        for (number, (place, case)) in places.iter_mut().zip(cases).enumerate() {
+            let slot = if case.as_operation().has_slot() { slot } else { core::ptr::null_mut() };
+            place.write(Sudog::new(ticket, FIRST_OUTCOME.saturating_add(number), slot));
+        }
+        // SAFETY: all were written just now.
+        unsafe { &*(core::ptr::from_ref::<[MaybeUninit<Sudog<Waiter>>]>(places) as *const [Sudog<Waiter>]) }
+    }
+}
+
+/// A random number, good enough to be fair.
+fn random() -> u32 {
+    thread_local! {
+        static SEED: Cell<u64> = const { Cell::new(0) };
+    }
+    if let Some(m) = current::current() {
+        return m.random();
+    }
+    let mut x = SEED.get();
+    if x == 0 {
+        x = core::ptr::from_ref(&x).addr() as u64 ^ crate::timers::now() | 1;
+    }
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    SEED.set(x);
+    (x >> 32) as u32
+}
+
+/// Writes the numbers from 0, in the order wanted.
+fn arrange(numbers: &mut [u32], order: Order) {
+    for (number, place) in numbers.iter_mut().enumerate() {
+        *place = number as u32;
+    }
+    if order == Order::Fair {
+        for last in (1..numbers.len()).rev() {
+            let other = (u64::from(random()) * (last as u64 + 1)) >> 32;
+            numbers.swap(last, other as usize);
+        }
+    }
+}
+
+/// Inside the runtime, in a call that may move or not.
+enum Inside {
+    Moving(Caller),
+    Staying(Visitor),
+}
+
+impl Inside {
+    fn enter(mode: Mode) -> Inside {
+        match mode {
+            Mode::Stay => Inside::Staying(Visitor::enter()),
+            Mode::Try | Mode::Wait(_) => Inside::Moving(Caller::enter_moving()),
+        }
+    }
+
+    fn wake(&self, waiter: Waiter) -> Option<Waker> {
+        match self {
+            Inside::Moving(caller) => caller.wake(waiter),
+            Inside::Staying(visitor) => visitor.wake(waiter),
+        }
+    }
+
+    fn leave(self) {
+        if let Inside::Moving(caller) = self {
+            caller.finish();
+        }
+    }
+}
+
+/// Wakes those who watch the operation's channel and should look. (They are never async tasks.)
+unsafe fn tell_watchers(operation: &dyn Operation<Waiter>, inside: &Inside) {
+    // SAFETY: the lock is held, by contract.
+    while let Some(waiter) = unsafe { operation.end_watch() } {
+        let _ = inside.wake(waiter);
+    }
+}
+
+/// A slot for the value of any of the cases.
+pub(super) fn slot_for(cases: &[Case<'_>]) -> Slot {
+    let (mut size, mut align) = (0, 1);
+    for case in cases {
+        let layout = case.as_operation().layout();
+        size = layout.size().max(size);
+        align = layout.align().max(align);
+    }
+    Slot::new(Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>()))
+}
+
+/// Does one of the operations. Returns its number among `cases`, and what it has come to. A value is in the slot.
+pub(super) fn select(
+    cases: &[Case<'_>],
+    mode: Mode,
+    order: Order,
+    slot: &mut Slot,
+) -> Option<(usize, Chosen<Waiter>)> {
+    if cases.is_empty() {
+        return no_cases(mode);
+    }
+    let slot = slot.as_ptr();
+    let (mut looking, mut locking) = (Numbers::new(cases.len()), Numbers::new(cases.len()));
+    arrange(looking.as_mut(), order);
+    let selection = Selection::new(cases, looking.as_mut(), locking.as_mut());
+    let mut nodes = Nodes::new(cases.len());
+    let mut mode = mode;
+    // For a call that must not move and meets a sender that has yet to compute its value.
+    let mut parker: Option<Arc<ThreadParker>> = None;
+    loop {
+        let inside = Inside::enter(mode);
+        selection.lock();
+        let declines = matches!(inside, Inside::Staying(_)) && parker.is_none();
+        let offers = if declines { Offers::Decline } else { Offers::Accept };
+        // SAFETY: the locks are held, and the slot is large enough for each of the cases.
+        let (number, polled) = unsafe { selection.poll(slot, offers) };
+        match polled {
+            Polled::Ready(chosen, waiter) => {
+                // SAFETY: the locks are held.
+                unsafe {
+                    tell_watchers(cases[number].as_operation(), &inside);
+                    selection.unlock();
+                }
+                let waker = waiter.and_then(|waiter| inside.wake(waiter));
+                inside.leave();
+                ops::call(waker);
+                return Some((number, chosen));
+            }
+            Polled::Offered(sender, waiter) => {
+                let operation = cases[number].as_operation();
+                match meet(&selection, inside, operation, sender, waiter, slot, parker.take()) {
+                    Some(chosen) => return Some((number, chosen)),
+                    None => continue,
+                }
+            }
+            Polled::Offer => {
+                // SAFETY: the locks are held.
+                unsafe { selection.unlock() };
+                inside.leave();
+                parker = Some(ThreadParker::current());
+                continue;
+            }
+            Polled::Wait => {}
+        }
+        let (caller, patience) = match may_wait(inside, mode) {
+            Ok(waiting) => waiting,
+            Err(inside) => {
+                // SAFETY: the locks are held.
+                unsafe { selection.unlock() };
+                inside.leave();
+                return None;
+            }
+        };
+        match wait(&selection, cases, caller, patience, Interest::Take, &mut nodes, slot) {
+            Ended::Verdict(number, verdict) => {
+                if let Some(chosen) = chosen(verdict) {
+                    return Some((number, chosen));
+                }
+            }
+            Ended::Interrupted => return Some((0, Chosen::Closed)),
+            Ended::Look(patience) => mode = Mode::Wait(patience),
+            Ended::TimedOut => return None,
+        }
+    }
+}
+
+/// Waits until one of the operations need not wait. Returns its number among `cases`.
+pub(super) fn ready(cases: &[Case<'_>], mode: Mode, order: Order) -> Option<usize> {
+    if cases.is_empty() {
+        return no_cases(mode).map(|(number, _)| number);
+    }
+    let (mut looking, mut locking) = (Numbers::new(cases.len()), Numbers::new(cases.len()));
+    arrange(looking.as_mut(), order);
+    let selection = Selection::new(cases, looking.as_mut(), locking.as_mut());
+    let mut nodes = Nodes::new(cases.len());
+    let mut mode = mode;
+    loop {
+        let inside = Inside::enter(mode);
+        selection.lock();
+        // SAFETY: the locks are held.
+        let found = unsafe { selection.find_ready() };
+        let mode_now = if found.is_some() { Mode::Try } else { mode };
+        let (caller, patience) = match may_wait(inside, mode_now) {
+            Ok(waiting) => waiting,
+            Err(inside) => {
+                // SAFETY: the locks are held.
+                unsafe { selection.unlock() };
+                inside.leave();
+                return found;
+            }
+        };
+        let nobody = core::ptr::null_mut();
+        match wait(&selection, cases, caller, patience, Interest::Watch, &mut nodes, nobody) {
+            Ended::Verdict(_, Verdict::Again) => {}
+            Ended::Verdict(number, _) => return Some(number),
+            Ended::Interrupted => return Some(0),
+            Ended::Look(patience) => mode = Mode::Wait(patience),
+            Ended::TimedOut => return None,
+        }
+    }
+}
+
+/// What a wait needs, if the mode allows one.
+fn may_wait(inside: Inside, mode: Mode) -> Result<(Caller, Patience), Inside> {
+    match (inside, mode) {
+        (Inside::Moving(caller), Mode::Wait(patience)) => Ok((caller, patience)),
+        (inside, _) => Err(inside),
+    }
+}
+
+/// How a wait ended.
+enum Ended {
+    /// By a peer, at this operation.
+    Verdict(usize, Verdict<Waiter>),
+    Interrupted,
+    TimedOut,
+    /// By time, but perhaps that of a channel: look again, with the patience that is left.
+    Look(Patience),
+}
+
+/// Waits as one who is queued at all channels. The locks are held, and released.
+#[inline(never)]
+fn wait(
+    selection: &Selection<'_, Case<'_>>,
+    cases: &[Case<'_>],
+    caller: Caller,
+    patience: Patience,
+    interest: Interest,
+    nodes: &mut Nodes,
+    slot: *mut (),
+) -> Ended {
+    let Some(limit) = patience.limit() else {
+        // SAFETY: the locks are held.
+        unsafe { selection.unlock() };
+        caller.finish();
+        return Ended::TimedOut;
+    };
+    // SAFETY: the locks are held.
+    let due = unsafe { selection.deadline() };
+    let deadline = limit.deadline.into_iter().chain(due).min();
+    let ticket = Ticket::new();
+    let nodes = nodes.fill(cases, &ticket, slot);
+    // SAFETY: the locks are held; the nodes are out of the queues when this returns.
+    unsafe { selection.enqueue(interest, nodes) };
+    if interest == Interest::Take {
+        for case in cases {
+            // SAFETY: the locks are held. Watchers are threads and goroutines.
+            while let Some(waiter) = unsafe { case.as_operation().end_watch() } {
+                let _ = caller.wake(waiter);
+            }
+        }
+    }
+    let outcome = caller.wait_ticket(WaitReason::Select, Limit { deadline, ..limit }, &ticket, || {
+        // SAFETY: the locks are held.
+        unsafe { selection.unlock() };
+    });
+    let done = outcome.get().checked_sub(FIRST_OUTCOME.get());
+    if done.is_none() || cases.len() > 1 {
+        let _visitor = Visitor::enter();
+        // SAFETY: they were queued there.
+        unsafe { selection.dequeue(interest, nodes, done) };
+    }
+    match done {
+        Some(number) => Ended::Verdict(number, nodes[number].verdict()),
+        None if outcome == INTERRUPTED => Ended::Interrupted,
+        None => Ended::Look(Patience::of(limit)),
+    }
+}
+
+/// Waits for the value of a sender that had none yet, and is claimed. The locks are held, and released. `None`: it has
+/// changed its mind.
+#[cold]
+fn meet(
+    selection: &Selection<'_, Case<'_>>,
+    inside: Inside,
+    operation: &dyn Operation<Waiter>,
+    sender: NonNull<Sudog<Waiter>>,
+    waiter: Waiter,
+    slot: *mut (),
+    parker: Option<Arc<ThreadParker>>,
+) -> Option<Chosen<Waiter>> {
+    let ticket = Ticket::new();
+    let node = Sudog::new(&ticket, FIRST_OUTCOME, slot);
+    // SAFETY: the locks are held; the sender is from `Offered`; the node lies in this frame until the delivery.
+    unsafe { operation.bind(sender, &node) };
+    // The sender needs the lock to deliver, so it can't be too early. A `select` waits as a goroutine or a thread.
+    let _ = inside.wake(waiter);
+    // SAFETY: the locks are held.
+    let unlock = || unsafe { selection.unlock() };
+    match (inside, parker) {
+        (Inside::Moving(caller), _) => caller.wait(WaitReason::Select, |waiter| {
+            ticket.put(waiter);
+            unlock();
+        }),
+        (Inside::Staying(visitor), parker) => {
+            // Obtained before an offer is accepted.
+            let parker = parker.unwrap_or_else(ThreadParker::current);
+            ticket.put(Waiter::Thread(parker.clone()));
+            unlock();
+            drop(visitor);
+            parker.sleep();
+        }
+    }
+    chosen(node.verdict())
+}
+
+/// A selection without operations: waits as long as patience lasts.
+#[cold]
+fn no_cases(mode: Mode) -> Option<(usize, Chosen<Waiter>)> {
+    let Mode::Wait(patience) = mode else { return None };
+    let limit = patience.limit()?;
+    let caller = Caller::enter_moving();
+    if limit.deadline.is_none() {
+        caller.wait(WaitReason::SelectNoCases, |_| ());
+    } else {
+        let ticket = Ticket::new();
+        let _ = caller.wait_ticket(WaitReason::SelectNoCases, limit, &ticket, || ());
+    }
+    None
+}

@@ -1,0 +1,150 @@
+//! A channel shared by its senders and receivers: who counts them, and what the last one does.
+//!
+//! Invariants: the memory is freed by the last handle of all. The last handle of a side closes the channel first, and the last
+//! receiver takes out the values that nobody will receive; both run users' destructors outside the runtime.
+#![allow(unsafe_code)]
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use gosched_chan::Chan;
+
+use super::ops;
+use crate::waiter::Waiter;
+
+/// More handles than this can only be leaked ones.
+const MOST: usize = isize::MAX as usize;
+
+pub(super) struct Counted<T> {
+    chan: Chan<T, Waiter>,
+    capacity: Option<usize>,
+    senders: AtomicUsize,
+    receivers: AtomicUsize,
+    /// One side is gone; the other one frees the memory.
+    half_gone: AtomicBool,
+}
+
+/// Which side a handle belongs to.
+pub(super) trait End {
+    fn count<T>(counted: &Counted<T>) -> &AtomicUsize;
+    /// What the last handle of this side does.
+    fn last<T>(chan: &Chan<T, Waiter>);
+}
+
+pub(super) enum Sending {}
+pub(super) enum Receiving {}
+
+impl End for Sending {
+    fn count<T>(counted: &Counted<T>) -> &AtomicUsize {
+        &counted.senders
+    }
+
+    fn last<T>(chan: &Chan<T, Waiter>) {
+        ops::close(chan);
+    }
+}
+
+impl End for Receiving {
+    fn count<T>(counted: &Counted<T>) -> &AtomicUsize {
+        &counted.receivers
+    }
+
+    fn last<T>(chan: &Chan<T, Waiter>) {
+        ops::close(chan);
+        ops::discard(chan);
+    }
+}
+
+/// A pointer to a channel. Counted by [`Handle`].
+struct Shared<T>(NonNull<Counted<T>>);
+
+/// A handle of one side.
+pub(super) struct Handle<T, E: End> {
+    shared: Shared<T>,
+    end: PhantomData<E>,
+}
+
+// SAFETY: the channel moves values between threads and shares none.
+unsafe impl<T: Send, E: End> Send for Handle<T, E> {}
+// SAFETY: as above.
+unsafe impl<T: Send, E: End> Sync for Handle<T, E> {}
+
+/// A channel with one sender and one receiver. `None`: unbounded.
+pub(super) fn new<T>(capacity: Option<usize>) -> (Handle<T, Sending>, Handle<T, Receiving>) {
+    let chan = capacity.map_or_else(Chan::unbounded, Chan::bounded);
+    let counted = NonNull::from(Box::leak(Box::new(Counted {
+        chan,
+        capacity,
+        senders: AtomicUsize::new(1),
+        receivers: AtomicUsize::new(1),
+        half_gone: AtomicBool::new(false),
+    })));
+    (Handle::new(Shared(counted)), Handle::new(Shared(counted)))
+}
+
+impl<T> Shared<T> {
+    #[inline]
+    fn counted(&self) -> &Counted<T> {
+        // SAFETY: a handle that is counted keeps the memory.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T, E: End> Handle<T, E> {
+    fn new(shared: Shared<T>) -> Handle<T, E> {
+        Handle { shared, end: PhantomData }
+    }
+
+    pub(super) fn capacity(&self) -> Option<usize> {
+        self.shared.counted().capacity
+    }
+
+    pub(super) fn is(&self, other: &Handle<T, E>) -> bool {
+        self.shared.0 == other.shared.0
+    }
+}
+
+impl<T, E: End> Clone for Handle<T, E> {
+    fn clone(&self) -> Handle<T, E> {
+        if E::count(self.shared.counted()).fetch_add(1, Ordering::Relaxed) > MOST {
+            std::process::abort();
+        }
+        Handle::new(Shared(self.shared.0))
+    }
+}
+
+impl<T, E: End> Drop for Handle<T, E> {
+    fn drop(&mut self) {
+        // ORDERING: AcqRel: the last one comes after everything that the others of its side have done.
+        if E::count(self.shared.counted()).fetch_sub(1, Ordering::AcqRel) == 1 {
+            let free = Free(self.shared.0);
+            E::last(self);
+            drop(free);
+        }
+    }
+}
+
+/// Frees the memory if this side is the second one to go, also when a destructor has panicked.
+struct Free<T>(NonNull<Counted<T>>);
+
+impl<T> Drop for Free<T> {
+    fn drop(&mut self) {
+        // ORDERING: AcqRel: the second side comes after everything that the first one has done.
+        // SAFETY: not yet freed: of the two sides the second one does it.
+        if unsafe { self.0.as_ref() }.half_gone.swap(true, Ordering::AcqRel) {
+            // SAFETY: nobody else has a handle.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl<T, E: End> Deref for Handle<T, E> {
+    type Target = Chan<T, Waiter>;
+
+    #[inline]
+    fn deref(&self) -> &Chan<T, Waiter> {
+        &self.shared.counted().chan
+    }
+}

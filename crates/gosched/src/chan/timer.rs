@@ -1,0 +1,315 @@
+//! Channels of time: a receiver whose value is due at some moment, once or again and again. No sender and no runtime timer
+//! is behind it: a receiver that comes too early waits with a deadline.
+//!
+//! [`TimerChan`] is the core of [`after`](super::after), [`at`](super::at) and [`tick`](super::tick), and of
+//! `time::{Timer, Ticker}`, which stop and set it anew ([`TimerChan::set`]): those who wait then look again, so nobody gets a
+//! value that was due before it was stopped (Go 1.23's rule).
+//!
+//! Invariants: `when` is when the next value is due, and nothing else says that there is one; taking the value moves `when`, under the
+//! lock, so each value is taken once.
+#![allow(unsafe_code)]
+
+use core::alloc::Layout;
+use core::any::Any;
+use core::ptr::NonNull;
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use gosched_chan::{Chosen, Interest, Offers, Operation, Polled, Queue, Sudog, Verdict};
+use gosched_queue::{Lock, LockGuard};
+
+use super::err::{RecvTimeoutError, TryRecvError};
+use super::ops::Patience;
+use crate::sched::{Caller, Limit, Visitor};
+use crate::timers::when_at;
+use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Ticket, WaitReason, Waiter};
+
+/// A channel whose values come with time.
+pub(crate) struct TimerChan {
+    state: Lock<State>,
+    /// Lives as long as somebody can receive.
+    _keep: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+struct State {
+    /// When the next value is due; `None`: never, unless it is set.
+    when: Option<Instant>,
+    /// How long after it the one after that is due; `None`: there is none.
+    period: Option<Duration>,
+    closed: bool,
+    waiters: Queue<Waiter>,
+}
+
+/// What a look has shown.
+enum Due {
+    Value(Instant),
+    /// Not yet: then, or never.
+    Wait(Option<Instant>),
+    Closed,
+}
+
+impl State {
+    fn is_due(&self) -> bool {
+        self.when.is_some_and(|when| when <= Instant::now())
+    }
+
+    fn take(&mut self) -> Due {
+        let Some(when) = self.when else { return if self.closed { Due::Closed } else { Due::Wait(None) } };
+        let now = Instant::now();
+        if when > now {
+            return if self.closed { Due::Closed } else { Due::Wait(Some(when)) };
+        }
+        self.when = self.period.and_then(|period| next(when, period, now));
+        Due::Value(when)
+    }
+}
+
+/// The first time after `now` that is a whole number of periods after `when`.
+fn next(when: Instant, period: Duration, now: Instant) -> Option<Instant> {
+    if period.is_zero() {
+        return Some(now);
+    }
+    let missed = now.duration_since(when).as_nanos() / period.as_nanos();
+    let ahead = u32::try_from(missed + 1).ok().and_then(|periods| period.checked_mul(periods));
+    // A ticker that nobody has looked at for billions of periods begins anew.
+    ahead.and_then(|ahead| when.checked_add(ahead)).or_else(|| now.checked_add(period))
+}
+
+impl TimerChan {
+    /// A channel whose first value is due at `when`, and then one each `period`.
+    pub(crate) fn new(when: Option<Instant>, period: Option<Duration>) -> Arc<TimerChan> {
+        let waiters = Queue::new();
+        Arc::new(TimerChan { state: Lock::new(State { when, period, closed: false, waiters }), _keep: None })
+    }
+
+    /// A channel that never has a value, and is closed some time. Whoever can receive from it keeps `keep` alive.
+    pub(crate) fn signal(keep: Arc<dyn Any + Send + Sync>) -> Arc<TimerChan> {
+        let state = State { when: None, period: None, closed: false, waiters: Queue::new() };
+        Arc::new(TimerChan { state: Lock::new(state), _keep: Some(keep) })
+    }
+
+    /// Sets it anew. Returns whether a value was still to come: due or not, nobody had received it. Nobody will.
+    /// Never moves.
+    pub(crate) fn set(&self, when: Option<Instant>, period: Option<Duration>) -> bool {
+        self.change(|state| {
+            state.period = period;
+            core::mem::replace(&mut state.when, when).is_some()
+        })
+    }
+
+    /// Closes it. Returns whether it was open.
+    pub(crate) fn close(&self) -> bool {
+        self.change(|state| {
+            state.when = state.when.filter(|when| *when <= Instant::now());
+            state.period = None;
+            !core::mem::replace(&mut state.closed, true)
+        })
+    }
+
+    /// Lets those who wait look again.
+    pub(super) fn nudge(&self) {
+        self.change(|_| ());
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        let visitor = Visitor::enter();
+        let mut state = self.state.lock();
+        let result = change(&mut state);
+        while let Some(waiter) = state.waiters.end_first(Verdict::Again) {
+            // Never an async task: for those a goroutine waits.
+            let _ = visitor.wake(waiter);
+        }
+        result
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        let _visitor = Visitor::enter();
+        self.state.lock().closed
+    }
+
+    /// Whether a value could be received now.
+    pub(super) fn is_due(&self) -> bool {
+        let _visitor = Visitor::enter();
+        self.state.lock().is_due()
+    }
+
+    pub(super) fn try_recv(&self) -> Result<Instant, TryRecvError> {
+        let _visitor = Visitor::enter();
+        let due = self.state.lock().take();
+        match due {
+            Due::Value(when) => Ok(when),
+            Due::Wait(_) => Err(TryRecvError::Empty),
+            Due::Closed => Err(TryRecvError::Disconnected),
+        }
+    }
+
+    pub(super) fn recv(&self, patience: Patience) -> Result<Instant, RecvTimeoutError> {
+        let mut patience = patience;
+        loop {
+            let caller = Caller::enter_moving();
+            let mut state = self.state.lock();
+            let due = match state.take() {
+                Due::Wait(due) => due,
+                taken => {
+                    drop(state);
+                    caller.finish();
+                    return match taken {
+                        Due::Value(when) => Ok(when),
+                        _ => Err(RecvTimeoutError::Disconnected),
+                    };
+                }
+            };
+            let Some(limit) = patience.limit() else {
+                drop(state);
+                caller.finish();
+                return Err(RecvTimeoutError::Timeout);
+            };
+            patience = Patience::of(limit);
+            if self.wait(caller, state, sooner(limit, due)) == Next::Stop {
+                return Err(RecvTimeoutError::Disconnected);
+            }
+        }
+    }
+
+    /// Waits until the limit, or until it is set anew.
+    fn wait(&self, caller: Caller, mut state: LockGuard<'_, State>, limit: Limit) -> Next {
+        let ticket = Ticket::new();
+        let node = Sudog::new(&ticket, FIRST_OUTCOME, core::ptr::null_mut());
+        // SAFETY: the node lies in this frame, and is out of the queue when this returns.
+        unsafe { state.waiters.push(&node) };
+        let outcome = caller.wait_ticket(WaitReason::ChanReceive, limit, &ticket, || drop(state));
+        if outcome < FIRST_OUTCOME {
+            let _visitor = Visitor::enter();
+            // SAFETY: it was queued there.
+            unsafe { self.state.lock().waiters.remove(&node) };
+        }
+        if outcome == INTERRUPTED { Next::Stop } else { Next::Look }
+    }
+
+    /// Waits until a value is due, or it is set anew or nudged; not at all if it is not `wanted`, which is asked under the lock.
+    pub(super) fn wait_for_change(&self, wanted: impl FnOnce() -> bool) -> Next {
+        let caller = Caller::enter_moving();
+        let state = self.state.lock();
+        if state.is_due() || state.closed || !wanted() {
+            drop(state);
+            caller.finish();
+            return Next::Look;
+        }
+        let limit = sooner(Limit::of_context(None), state.when);
+        self.wait(caller, state, limit)
+    }
+}
+
+/// What a receiver does after a wait.
+#[derive(PartialEq, Eq)]
+#[must_use]
+pub(super) enum Next {
+    /// Looks again.
+    Look,
+    /// Gives up: its context has ended.
+    Stop,
+}
+
+/// The earlier of the two ends.
+fn sooner(limit: Limit, due: Option<Instant>) -> Limit {
+    let due = due.map(when_at);
+    Limit { deadline: limit.deadline.into_iter().chain(due).min(), ..limit }
+}
+
+/// Waits for ever, or as long as patience lasts: there will be no value.
+pub(super) fn never<T>(patience: Patience) -> Result<T, RecvTimeoutError> {
+    let Some(limit) = patience.limit() else { return Err(RecvTimeoutError::Timeout) };
+    let ticket = Ticket::new();
+    match Caller::enter_moving().wait_ticket(WaitReason::ChanReceive, limit, &ticket, || ()) {
+        INTERRUPTED => Err(RecvTimeoutError::Disconnected),
+        _ => Err(RecvTimeoutError::Timeout),
+    }
+}
+
+/// Receiving from a channel of time, as part of a selection. What is received is made from the moment it was due.
+pub(super) struct TimeOp<'c, T>(pub(super) &'c TimerChan, pub(super) fn(Instant) -> T);
+
+// SAFETY: all by the channel's own lock.
+unsafe impl<T> Operation<Waiter> for TimeOp<'_, T> {
+    fn lock_id(&self) -> usize {
+        core::ptr::from_ref(&self.0.state).addr()
+    }
+
+    fn lock(&self) {
+        self.0.state.lock().leak();
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: by contract.
+        unsafe { self.0.state.force_unlock() };
+    }
+
+    unsafe fn poll(&self, slot: *mut (), _: Offers) -> Polled<Waiter> {
+        // SAFETY: the lock is held, by contract, so the state is ours.
+        match unsafe { &mut *self.0.state.data() }.take() {
+            Due::Value(when) => {
+                // SAFETY: by contract.
+                unsafe { slot.cast::<T>().write((self.1)(when)) };
+                Polled::Ready(Chosen::Value, None)
+            }
+            Due::Wait(_) => Polled::Wait,
+            Due::Closed => Polled::Ready(Chosen::Closed, None),
+        }
+    }
+
+    unsafe fn bind(&self, _: NonNull<Sudog<Waiter>>, _: &Sudog<Waiter>) {}
+
+    unsafe fn is_ready(&self) -> bool {
+        // SAFETY: the lock is held, by contract.
+        let state = unsafe { &*self.0.state.data() };
+        state.closed || state.is_due()
+    }
+
+    unsafe fn enqueue(&self, _: Interest, node: &Sudog<Waiter>) {
+        // SAFETY: the lock is held, by contract; the rest by contract.
+        unsafe { (*self.0.state.data()).waiters.push(node) };
+    }
+
+    unsafe fn dequeue(&self, _: Interest, node: &Sudog<Waiter>) {
+        // SAFETY: the lock is held, by contract; the rest by contract.
+        unsafe { (*self.0.state.data()).waiters.remove(node) };
+    }
+
+    unsafe fn end_watch(&self) -> Option<Waiter> {
+        None
+    }
+
+    fn has_slot(&self) -> bool {
+        true
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::new::<T>()
+    }
+
+    unsafe fn deadline(&self) -> Option<u64> {
+        // SAFETY: the lock is held, by contract.
+        unsafe { &*self.0.state.data() }.when.map(when_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ticks stay on their grid, however late they are taken.
+    #[test]
+    fn ticks_are_a_whole_number_of_periods_apart() {
+        let (start, period) = (Instant::now(), Duration::from_millis(10));
+        for (late, expected) in [(0, 10), (3, 10), (9, 10), (10, 20), (25, 30), (99, 100)] {
+            let now = start + Duration::from_millis(late);
+            assert_eq!(
+                next(start, period, now),
+                Some(start + Duration::from_millis(expected)),
+                "{late} ms late"
+            );
+        }
+        assert_eq!(next(start, Duration::ZERO, start + period), Some(start + period));
+    }
+}

@@ -1,0 +1,181 @@
+//! A function that a timer runs in a new goroutine: the core of `Timer::after_func`.
+//!
+//! Until it is due this costs a goroutine's header and a timer in a box, no stack. What is armed keeps its [`Func`] alive, by
+//! way of the goroutine that was prepared; so a timer whose handle was dropped still fires, and one that is stopped leaves
+//! nothing behind.
+//!
+//! Invariants: `armed` is touched under its lock, inside the runtime; that lock comes before a timer heap's. A timer that
+//! was disarmed in time is the caller's to arm again or to discard; one that was not has started its goroutine, or will
+//! never: then only its box is left.
+#![allow(unsafe_code)]
+
+use core::panic::Location;
+use core::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gosched_queue::Lock;
+
+use crate::context::Context;
+use crate::sched::{self, Prepared, Rt};
+use crate::timers::{Action, Disarmed, Timer};
+
+/// The function and what runs it.
+pub(super) struct Func {
+    armed: Lock<Option<NonNull<Armed>>>,
+    runs: Mutex<Runs>,
+    /// What its goroutines run under: the context of whoever made the timer.
+    context: Context,
+    place: &'static Location<'static>,
+}
+
+// SAFETY: what is armed is passed on under the lock, and a boxed `Armed` belongs to no thread.
+unsafe impl Sync for Func {}
+// SAFETY: as above.
+unsafe impl Send for Func {}
+
+/// A timer and the goroutine that it starts.
+struct Armed {
+    timer: Timer,
+    goroutine: Prepared,
+}
+
+/// A function can't run twice at once: who comes second leaves a note for the one that runs.
+struct Runs {
+    /// `None` while it runs, and after a panic.
+    f: Option<Box<dyn FnMut() + Send>>,
+    /// Runs that are still owed.
+    owed: usize,
+}
+
+/// Whether a timer was waiting for its time when it was stopped or set anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Was {
+    /// It was, and does not fire for that time any more.
+    Waiting,
+    /// It had fired or was stopped.
+    Over,
+}
+
+impl Func {
+    /// Will run `f` at `when`.
+    pub(super) fn new(
+        when: u64,
+        context: Context,
+        place: &'static Location<'static>,
+        f: Box<dyn FnMut() + Send>,
+    ) -> Arc<Func> {
+        let runs = Mutex::new(Runs { f: Some(f), owed: 0 });
+        let func = Arc::new(Func { armed: Lock::new(None), runs, context, place });
+        let _ = func.reset(when);
+        func
+    }
+
+    /// Will run it at `when` instead of whenever it would have.
+    pub(super) fn reset(self: &Arc<Func>, when: u64) -> Was {
+        if self.reset_waiting(when) == Was::Waiting {
+            return Was::Waiting;
+        }
+        let fresh = self.prepare();
+        let unused = {
+            let _rt = Rt::enter();
+            let mut armed = self.armed.lock();
+            let before = armed.replace(fresh);
+            // SAFETY: in a box, and in no heap; it is disarmed before its box goes.
+            unsafe { sched::arm_here(&fresh.as_ref().timer, when) };
+            // SAFETY: what was in `armed` is alive, and ours now.
+            before.map(|before| (before, unsafe { before.as_ref() }.timer.disarm()))
+        };
+        if let Some((before, disarmed)) = unused {
+            // SAFETY: it has left `armed`, and was disarmed as said.
+            unsafe { free(before, disarmed) };
+        }
+        Was::Over
+    }
+
+    /// Changes the time of what is armed, if anything is.
+    fn reset_waiting(&self, when: u64) -> Was {
+        let _rt = Rt::enter();
+        let armed = self.armed.lock();
+        let Some(armed) = *armed else { return Was::Over };
+        // SAFETY: what is in `armed` is alive while the lock is held.
+        let timer = unsafe { &armed.as_ref().timer };
+        match timer.disarm() {
+            Disarmed::NotArmed => Was::Over,
+            Disarmed::InTime => {
+                // SAFETY: in no heap since just now; in a box, and disarmed before its box goes.
+                unsafe { sched::arm_here(timer, when) };
+                Was::Waiting
+            }
+        }
+    }
+
+    /// Will not run it.
+    pub(super) fn stop(&self) -> Was {
+        let stopped = {
+            let _rt = Rt::enter();
+            let armed = self.armed.lock().take();
+            // SAFETY: it has left `armed` and is ours.
+            armed.map(|armed| (armed, unsafe { armed.as_ref() }.timer.disarm()))
+        };
+        let Some((armed, disarmed)) = stopped else { return Was::Over };
+        // SAFETY: ours, and disarmed as said.
+        unsafe { free(armed, disarmed) };
+        match disarmed {
+            Disarmed::InTime => Was::Waiting,
+            Disarmed::NotArmed => Was::Over,
+        }
+    }
+
+    /// A goroutine that will run it, and a timer to start that.
+    fn prepare(self: &Arc<Func>) -> NonNull<Armed> {
+        let func = Arc::clone(self);
+        let goroutine = sched::prepare(self.place, self.context.node(), move || func.run());
+        let armed = Armed { timer: Timer::new(Action::Start(goroutine)), goroutine };
+        NonNull::from(Box::leak(Box::new(armed)))
+    }
+
+    /// The timer was due: in a goroutine of its own.
+    fn run(&self) {
+        let Some(mut f) = self.begin() else { return };
+        loop {
+            f();
+            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+            if runs.owed == 0 {
+                runs.f = Some(f);
+                return;
+            }
+            runs.owed -= 1;
+        }
+    }
+
+    /// The function, unless it runs just now: then that goroutine will run it once more.
+    fn begin(&self) -> Option<Box<dyn FnMut() + Send>> {
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let f = runs.f.take();
+        if f.is_none() {
+            runs.owed += 1;
+        }
+        f
+    }
+}
+
+impl Drop for Func {
+    /// Nothing is armed any more, since that would keep it alive; but the box of what has fired may be there.
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+/// Frees what was armed. Not inside the runtime.
+///
+/// # Safety
+/// It is the caller's, and this is what disarming it came to.
+unsafe fn free(armed: NonNull<Armed>, disarmed: Disarmed) {
+    // SAFETY: made by `prepare`, and nobody else knows it: it is in no heap.
+    let armed = unsafe { Box::from_raw(armed.as_ptr()) };
+    if disarmed == Disarmed::InTime {
+        // SAFETY: disarmed in time, so it was not started, and this is the one who knows.
+        unsafe { armed.goroutine.discard() };
+    }
+}
