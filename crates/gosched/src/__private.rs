@@ -10,6 +10,7 @@ use crate::fatal::write_stderr;
 use crate::thread;
 
 /// `#[gosched::main]`.
+#[track_caller]
 pub fn main(f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
     crate::run(f)
 }

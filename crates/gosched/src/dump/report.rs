@@ -82,7 +82,6 @@ pub(crate) fn stacks() -> String {
 
 /// No goroutine can ever run again: says so, with all of them, and ends the process (S48). May be called by anybody,
 /// inside the runtime too.
-#[cfg_attr(not(test), expect(dead_code, reason = "for the deadlock detector"))]
 pub(crate) fn deadlock() -> ! {
     want(DEADLOCK);
     loop {

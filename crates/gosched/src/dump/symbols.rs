@@ -76,11 +76,14 @@ fn innermost(calls: &[Rc<Call>]) -> usize {
 
 /// How many frames there are without those that run a goroutine's closure.
 fn outermost(calls: &[Rc<Call>]) -> usize {
-    let runs = |call: &Rc<Call>| call.function.starts_with("gosched::g::task::run");
+    let runs = |call: &Rc<Call>| {
+        let in_file = call.place.as_ref().is_some_and(|place| place.contains("/src/g/task.rs"));
+        call.function.starts_with("gosched::g::task::run") || (call.kind == Kind::Ours && in_file)
+    };
     let Some(begin) = calls.iter().rposition(runs) else { return calls.len() };
     let begin = calls[..begin].iter().rposition(|call| !runs(call)).map_or(0, |last| last + 1);
     let calls = &calls[..begin];
-    let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(&call.function);
+    let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(call);
     let ours = calls.iter().rposition(|call| call.kind == Kind::Ours);
     let last = match ours {
         // Nothing of the user's, but a function of ours that was given to `go` as it is.
@@ -91,25 +94,47 @@ fn outermost(calls: &[Rc<Call>]) -> usize {
     last.map_or(begin, |last| last + 1).max(1)
 }
 
-/// What stands between the runtime and a closure: `catch_unwind` and calls of closures by trait.
-fn is_call_through(function: &str) -> bool {
-    let function = function.trim_start_matches('<');
-    ["std::panic", "core::panic", "core::ops::function", "__rust_try", "rust_try"]
+/// Whether a call stands between the runtime and a closure: `catch_unwind`, calls of closures by trait.
+fn is_call_through(call: &Call) -> bool {
+    let function = call.function.trim_start_matches('<');
+    let by_name = ["std::panic", "core::panic", "core::ops::function", "__rust_try", "rust_try"]
         .iter()
-        .any(|start| function.starts_with(start))
+        .any(|start| function.starts_with(start));
+    let files = ["/std/src/panic", "/core/src/panic", "/core/src/ops/function.rs"];
+    by_name || call.place.as_ref().is_some_and(|place| files.iter().any(|file| place.contains(file)))
 }
 
-fn kind_of(function: &str) -> Kind {
+/// Whose code a call is in. By its file where that is known: with line tables alone, calls that were inlined have no path.
+fn kind_of(function: &str, file: Option<&str>) -> Kind {
+    match file {
+        Some(file) if file.starts_with("/rustc/") || file.contains("/library/std/src/") => return Kind::Std,
+        Some(file) if our_module(file).is_some() => return Kind::Ours,
+        Some(file) if file.ends_with(".rs") => return Kind::Other,
+        _ => {}
+    }
     let path =
         function.trim_start_matches(['<', '&', '*']).trim_start_matches("mut ").trim_start_matches("dyn ");
     let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
     match &path[..end] {
-        "gosched" | "gosched_switch" | "gosched_queue" => Kind::Ours,
+        ours if OUR_CRATES.contains(&ours) => Kind::Ours,
         "std" | "core" | "alloc" | "__rust_try" => Kind::Std,
         // C has no paths.
         _ if !path.contains("::") => Kind::Std,
         _ => Kind::Other,
     }
+}
+
+const OUR_CRATES: [&str; 5] = ["gosched", "gosched_switch", "gosched_queue", "gosched_chan", "gosched_locks"];
+
+/// The module of ours that a file belongs to, as users know it: its folder, or its name. Our crates lie side by side,
+/// wherever that is; their tests and examples are not ours.
+fn our_module(file: &str) -> Option<&str> {
+    let (crates, own) = env!("CARGO_MANIFEST_DIR").rsplit_once('/')?;
+    let (package, inside) = file.strip_prefix(crates)?.strip_prefix('/')?.split_once("/src/")?;
+    let is_ours = package == own
+        || package.starts_with("gosched-")
+        || ["switch", "queue", "chan", "locks"].contains(&package);
+    is_ours.then(|| inside.split(['/', '.']).next().unwrap_or(inside))
 }
 
 /// The calls at an address inside an instruction.
@@ -122,11 +147,17 @@ fn resolve(address: usize) -> Rc<[Rc<Call>]> {
             Some(name) => public_path(&format!("{name:#}")),
             None => format!("{address:#x}"),
         };
-        let place = symbol.filename().map(|file| {
-            let line = symbol.lineno().map(|line| format!(":{line}")).unwrap_or_default();
-            format!("{}{line}", file.display())
+        let file = symbol.filename().map(|file| file.display().to_string());
+        let kind = kind_of(&function, file.as_deref());
+        let module = file.as_deref().and_then(our_module);
+        let function = match module {
+            Some(module) if !function.contains("::") => format!("gosched::{module}::{function}"),
+            _ => function,
+        };
+        let place = file.map(|file| match symbol.lineno() {
+            Some(line) => format!("{file}:{line}"),
+            None => file,
         });
-        let kind = kind_of(&function);
         calls.push(Rc::new(Call { function, place, kind }));
     });
     if calls.is_empty() {
@@ -155,7 +186,7 @@ mod tests {
     use super::*;
 
     fn call(function: &str) -> Rc<Call> {
-        Rc::new(Call { function: function.to_owned(), place: None, kind: kind_of(function) })
+        Rc::new(Call { function: function.to_owned(), place: None, kind: kind_of(function, None) })
     }
 
     fn shown(functions: &[&str]) -> Vec<String> {
@@ -209,11 +240,16 @@ mod tests {
 
     #[test]
     fn it_is_known_whose_code_it_is() {
-        assert_eq!(kind_of("gosched::run"), Kind::Ours);
-        assert_eq!(kind_of("<gosched::waiter::Waiter as core::ops::drop::Drop>::drop"), Kind::Ours);
-        assert_eq!(kind_of("gosched_tools::f"), Kind::Other);
-        assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str"), Kind::Std);
-        assert_eq!(kind_of("pthread_mutex_lock"), Kind::Std);
-        assert_eq!(kind_of("<app::Thing as core::clone::Clone>::clone"), Kind::Other);
+        assert_eq!(kind_of("gosched::run", None), Kind::Ours);
+        assert_eq!(kind_of("<gosched::waiter::Waiter as core::ops::drop::Drop>::drop", None), Kind::Ours);
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src/thread/park.rs");
+        assert_eq!((kind_of("park", Some(here)), our_module(here)), (Kind::Ours, Some("thread")));
+        assert_eq!(kind_of("main", Some(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/x.rs"))), Kind::Other);
+        assert_eq!(kind_of("call_once<()>", Some("/rustc/0123/library/core/src/x.rs")), Kind::Std);
+        assert_eq!(kind_of("nanosleep", Some("../sysdeps/nanosleep.c")), Kind::Std);
+        assert_eq!(kind_of("gosched_tools::f", None), Kind::Other);
+        assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str", None), Kind::Std);
+        assert_eq!(kind_of("pthread_mutex_lock", None), Kind::Std);
+        assert_eq!(kind_of("<app::Thing as core::clone::Clone>::clone", None), Kind::Other);
     }
 }
