@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering;
 use super::Sched;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
+use crate::sys::thread::{self, TimeSlice};
 
 impl Sched {
     /// Whether every P is idle.
@@ -39,10 +40,19 @@ impl Sched {
         self.count(kind, 1);
     }
 
-    /// The M has found out that its P was taken; or, said by the taker, it was not taken after all.
-    pub(crate) fn count_found_again(&self, m: &M) {
+    /// It was not taken after all, says the taker.
+    pub(crate) fn count_kept(&self, m: &M) {
         let kind = m.set_taken(Taken::No);
         self.count(kind, u32::MAX);
+    }
+
+    /// The M, on its own thread, has found out that its P was taken.
+    pub(super) fn count_found_again(&self, m: &M) {
+        let kind = m.set_taken(Taken::No);
+        self.count(kind, u32::MAX);
+        if kind == Taken::Computing {
+            thread::set_time_slice(0, TimeSlice::Short);
+        }
     }
 
     /// Takes a P whose M is in an announced blocking call, making it `to`; one of several who try wins.

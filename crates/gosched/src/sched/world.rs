@@ -289,7 +289,7 @@ impl Sched {
                     m.probe.close();
                     self.count_stopped(p);
                 }
-                None => self.count_found_again(m),
+                None => self.count_kept(m),
             }
         }
     }

@@ -27,7 +27,7 @@ use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::runtime::debug;
 use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
-use crate::sys::thread::{self, Defaults};
+use crate::sys::thread::{self, Defaults, TimeSlice};
 use crate::timers::{self, now};
 use pace::{Pace, Patience};
 use tidy::Housekeeping;
@@ -37,8 +37,11 @@ pub(crate) use stall::Held;
 
 /// How long a goroutine may compute while others wait (S37).
 const TIME_SLICE: u64 = 10_000_000;
-/// How long it may go on computing after it was asked to yield.
+/// How long it may keep its P by the wall clock, if the kernel does not let it use its slice up.
+const LONGEST_HOLD: u64 = 100_000_000;
+/// How long it may go on computing after it was asked to yield, and how long by the wall clock.
 const ANSWER_WITHIN: u64 = 1_000_000;
+const LONGEST_ANSWER: u64 = 20_000_000;
 /// How long a P may be out of touch before its thread is asked whether it is blocked (D2).
 const OUT_OF_TOUCH: u64 = 100_000;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
@@ -62,7 +65,7 @@ pub(crate) struct Seen {
     since: AtomicU64,
     /// The thread's CPU time when the tick was first seen again; 0 until then.
     cpu: AtomicU64,
-    /// How long it had computed when it was asked to yield; 0 if it was not.
+    /// How long it had shown this tick when it was asked to yield; 0 if it was not.
     asked_at: AtomicU64,
     blocking_tick: AtomicU32,
     blocking_since: AtomicU64,
@@ -154,6 +157,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     // SAFETY: `start` passed this, for ever.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
     thread::set_tight_timer_slack();
+    thread::set_time_slice(0, TimeSlice::Shortest);
     let mut pace = Pace::new();
     let mut monitor = Monitor::new();
     let mut patience = Patience::new();
@@ -366,16 +370,19 @@ fn judge(p: &P, m: &M, now: u64) -> Verdict {
     }
     let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
     let computed = p.seen.computed(probe::cpu_time(m.tid()), unchanged);
-    if computed < slice {
+    if computed < slice && unchanged < LONGEST_HOLD {
         return Verdict::Leave;
     }
     match p.seen.asked_at.load(Ordering::Relaxed) {
         0 => {
-            p.seen.asked_at.store(computed, Ordering::Relaxed);
+            p.seen.asked_at.store(unchanged, Ordering::Relaxed);
             Verdict::Ask
         }
-        // It gets the time to answer, on a machine that may be busy with others.
-        asked_at if computed < asked_at + ANSWER_WITHIN => Verdict::Leave,
+        asked_at if unchanged < asked_at + ANSWER_WITHIN => Verdict::Leave,
+        // On a machine that is busy with others it gets the time to answer.
+        asked_at if computed < slice + ANSWER_WITHIN && unchanged < asked_at + LONGEST_ANSWER => {
+            Verdict::Leave
+        }
         _ => Verdict::Take(Taken::Computing),
     }
 }
@@ -393,11 +400,14 @@ fn finish(begun: Begun, taker: &mut TakerToken) -> Option<Taken> {
         Some(Some(p)) => {
             p.stop();
             m.probe.close();
+            if kind == Taken::Computing {
+                thread::set_time_slice(m.tid(), TimeSlice::Long);
+            }
             SCHED.hand_off_p(p);
             Some(kind)
         }
         _ => {
-            SCHED.count_found_again(m);
+            SCHED.count_kept(m);
             None
         }
     }
