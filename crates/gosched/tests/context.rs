@@ -1,4 +1,9 @@
 //! Contexts: what they say, who ends with whom, and what their end does to those who wait (API: `context`).
+//!
+//! Seen to fail (2026-11-16): a wait under a context that has ended not ended at once (`sleep_ends_early` hangs); a wait
+//! not unregistered (`cancel_against_completion` crashes); a dropped child left in its parent's list
+//! (`a_tree_under_many_hands` crashes); children not ended (`children_end_…`); parents dropped one in the other
+//! (`a_long_chain` overflows its stack); nothing restored (`restored_…`).
 
 mod common;
 
