@@ -31,6 +31,8 @@
 //! thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local) must not live across a moving call; everything
 //! else needs no thought. While a goroutine unwinds it stays on its thread.
 //!
+//! [`soundness`] says all there is to say about it.
+//!
 //! # Environment
 //!
 //! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
@@ -90,6 +92,9 @@ pub mod time;
 mod timers;
 #[allow(unsafe_code)]
 mod waiter;
+
+#[doc = include_str!("soundness.md")]
+pub mod soundness {}
 
 #[doc(hidden)]
 pub mod __private;
