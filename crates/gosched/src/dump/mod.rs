@@ -27,7 +27,7 @@ mod symbols;
 mod text;
 mod unwind;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "for the deadlock detector"))]
+#[expect(unused_imports, reason = "for the deadlock detector")]
 pub(crate) use report::deadlock;
 pub(crate) use report::{forked, stacks, stall, start};
 pub(crate) use stall::Stall;

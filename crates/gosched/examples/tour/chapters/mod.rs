@@ -11,6 +11,7 @@ use crate::page::Page;
 
 mod blocked;
 mod deep;
+mod dump;
 mod foreign;
 mod goroutines;
 mod hogs;
@@ -26,7 +27,7 @@ mod sleep;
 mod stealing;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 16] = [
+pub static CHAPTERS: [&Chapter; 17] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -42,6 +43,7 @@ pub static CHAPTERS: [&Chapter; 16] = [
     &locals::CHAPTER,
     &deep::CHAPTER,
     &foreign::CHAPTER,
+    &dump::CHAPTER,
     &idle::CHAPTER,
 ];
 
