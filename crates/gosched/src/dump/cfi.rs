@@ -104,17 +104,31 @@ pub(super) enum Refreshed {
     Forgotten,
 }
 
-/// Where the instruction before `address` leads, if that is a call by a fixed address or through a fixed slot.
-pub(super) fn callee(address: usize) -> Option<usize> {
+/// Where a call leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Callee {
+    /// To a fixed address, or through a fixed slot.
+    At(usize),
+    /// Through a register or a table.
+    Unknown,
+}
+
+/// The call right before `address`, if there is one.
+pub(super) fn call_before(address: usize) -> Option<Callee> {
     in_module_of(address, |module| {
         let before = module.bytes(address.checked_sub(6)?, 6)?;
         let distance = i32::from_le_bytes([before[2], before[3], before[4], before[5]]) as usize;
         let target = address.wrapping_add(distance);
         match before {
-            [_, 0xe8, ..] => Some(target),
+            [_, 0xe8, ..] => Some(Callee::At(target)),
             [0xff, 0x15, ..] => {
-                module.bytes(target, 8)?.first_chunk().map(|slot| usize::from_le_bytes(*slot))
+                let slot = module.bytes(target, 8)?.first_chunk()?;
+                Some(Callee::At(usize::from_le_bytes(*slot)))
             }
+            // `call` with an operand: the second byte's middle bits are 2, and its others say how long it is.
+            [.., 0xff, 0xd0..=0xd7] | [.., 0xff, 0x10..=0x17] => Some(Callee::Unknown),
+            [.., 0xff, 0x14, _] | [.., 0xff, 0x50..=0x57, _] => Some(Callee::Unknown),
+            [_, _, 0xff, 0x54, ..] | [0xff, 0x90..=0x97, ..] => Some(Callee::Unknown),
             _ => None,
         }
     })
@@ -274,7 +288,8 @@ mod tests {
         let after_call = return_address();
         assert_ne!(after_call, 0);
         let begin = return_address as *const () as usize;
-        assert_eq!(callee(after_call), Some(begin));
+        assert_eq!(call_before(after_call), Some(Callee::At(begin)));
+        assert_eq!(call_before(begin), None);
         let mut places = Places::new();
         let place = places.at(begin + 1);
         assert_eq!(place.function, begin);

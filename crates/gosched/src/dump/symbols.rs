@@ -73,7 +73,10 @@ fn innermost(calls: &[Rc<Call>]) -> usize {
 /// How many frames there are without those that run a goroutine's closure.
 fn outermost(calls: &[Rc<Call>]) -> usize {
     let runs = |call: &Rc<Call>| call.function.starts_with("gosched::g::task::run");
-    let Some(begin) = calls.iter().rposition(runs) else { return calls.len() };
+    let Some(begin) = calls.iter().rposition(runs) else {
+        let main = |call: &Rc<Call>| call.function.starts_with("gosched::sched::spawn::goroutine_main");
+        return calls.iter().rposition(main).unwrap_or(calls.len()).max(1);
+    };
     let begin = calls[..begin].iter().rposition(|call| !runs(call)).map_or(0, |last| last + 1);
     let calls = &calls[..begin];
     let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(&call.function);
@@ -164,5 +167,6 @@ mod tests {
             ["clock_nanosleep", "std::thread::sleep", "app::wait", "gosched::runtime::blocking", "app::main"];
         assert_eq!(shown(&[&blocked[..], &OUTER].concat()), blocked);
         assert_eq!(shown(&OUTER[4..]), [OUTER[4]]);
+        assert_eq!(shown(&["gosched::sched::exit::goexit", OUTER[5]]), ["gosched::sched::exit::goexit"]);
     }
 }
