@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, FrameDescriptionEntry, NativeEndian, RegisterRule,
@@ -104,26 +104,46 @@ pub(super) enum Refreshed {
     Forgotten,
 }
 
-/// Where the instruction before `address` leads, if that is a call by a fixed address or through a fixed slot.
-pub(super) fn callee(address: usize) -> Option<usize> {
+/// Where a call leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Callee {
+    /// To a fixed address, or through a fixed slot.
+    At(usize),
+    /// Through a register or a table.
+    Unknown,
+}
+
+/// The call right before `address`, if there is one.
+pub(super) fn call_before(address: usize) -> Option<Callee> {
     in_module_of(address, |module| {
         let before = module.bytes(address.checked_sub(6)?, 6)?;
         let distance = i32::from_le_bytes([before[2], before[3], before[4], before[5]]) as usize;
         let target = address.wrapping_add(distance);
         match before {
-            [_, 0xe8, ..] => Some(target),
+            [_, 0xe8, ..] => Some(Callee::At(target)),
             [0xff, 0x15, ..] => {
-                module.bytes(target, 8)?.first_chunk().map(|slot| usize::from_le_bytes(*slot))
+                let slot = module.bytes(target, 8)?.first_chunk()?;
+                Some(Callee::At(usize::from_le_bytes(*slot)))
             }
+            // `call` with an operand: the second byte's middle bits are 2, and its others say how long it is.
+            [.., 0xff, 0xd0..=0xd7] | [.., 0xff, 0x10..=0x17] => Some(Callee::Unknown),
+            [.., 0xff, 0x14, _] | [.., 0xff, 0x50..=0x57, _] => Some(Callee::Unknown),
+            [_, _, 0xff, 0x54, ..] | [0xff, 0x90..=0x97, ..] => Some(Callee::Unknown),
             _ => None,
         }
     })
     .flatten()
 }
 
+/// The module that `address` lies in: where it begins, and its file (empty for the program itself).
+pub(super) fn module_of(address: usize) -> Option<(usize, Vec<u8>)> {
+    in_module_of(address, |module| (module.base, module.file.to_bytes().to_vec()))
+}
+
 /// A program or a library, while the loader's lock is held.
 struct Module<'a> {
     base: usize,
+    file: &'a CStr,
     headers: &'a [libc::Elf64_Phdr],
 }
 
@@ -202,8 +222,11 @@ fn in_module_of<T>(address: usize, f: impl FnOnce(&Module<'_>) -> T) -> Option<T
     let mut result = None;
     each_module(&mut |info| {
         // SAFETY: the loader describes its modules truly, and keeps them while its lock is held.
-        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-        let module = Module { base: info.dlpi_addr as usize, headers };
+        let (headers, file) = unsafe {
+            let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+            (headers, if info.dlpi_name.is_null() { c"" } else { CStr::from_ptr(info.dlpi_name) })
+        };
+        let module = Module { base: info.dlpi_addr as usize, file, headers };
         if module.bytes_from(address).is_none() {
             return Walk::On;
         }
@@ -265,7 +288,8 @@ mod tests {
         let after_call = return_address();
         assert_ne!(after_call, 0);
         let begin = return_address as *const () as usize;
-        assert_eq!(callee(after_call), Some(begin));
+        assert_eq!(call_before(after_call), Some(Callee::At(begin)));
+        assert_eq!(call_before(begin), None);
         let mut places = Places::new();
         let place = places.at(begin + 1);
         assert_eq!(place.function, begin);

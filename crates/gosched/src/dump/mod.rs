@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `copy` | a copied stack and its registers |
 //! | `cfi`, `unwind` | from a copy to the addresses of its frames |
+//! | `names`, `symtab` | what a function is called, and whose it is |
 //! | `symbols` | from addresses to functions and lines, and which of them are shown |
 //! | `stacks` | all three in one, and what is remembered of stacks |
 //! | `ask` | the signal that asks a computing thread for its stack |
@@ -19,16 +20,18 @@ mod ask;
 mod cfi;
 mod copy;
 mod hash;
+mod names;
 mod report;
 mod snapshot;
 mod stacks;
 mod stall;
 mod symbols;
+mod symtab;
 mod text;
 mod unwind;
 
-pub(crate) use report::deadlock;
-pub(crate) use report::{forked, stacks, stall, start};
+#[expect(unused_imports, reason = "for the deadlock detector")]
+pub(crate) use report::{deadlock, forked, stacks, stall, start};
 pub(crate) use stall::Stall;
 
 /// What is copied of a stack at most, from its innermost frame on.

@@ -5,6 +5,7 @@
 //! parked goroutines with 16 frames each: 12 µs each without, 3 with).
 
 use core::fmt::Write;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::cfi::{Places, Refreshed};
@@ -42,6 +43,7 @@ pub(super) struct Stacks {
     known: Map<(usize, usize), Vec<Known>>,
     /// By how it ended and the addresses of its frames.
     shown: Map<(Ended, Box<[usize]>), Rc<Shown>>,
+    texts: HashMap<String, Rc<Shown>>,
     nothing: Rc<Shown>,
 }
 
@@ -53,6 +55,7 @@ impl Stacks {
             frames: Vec::new(),
             known: Map::default(),
             shown: Map::default(),
+            texts: HashMap::new(),
             nothing: Rc::new(Shown { text: String::new(), users: None }),
         }
     }
@@ -71,10 +74,11 @@ impl Stacks {
         }
         let ended = unwind(copy, &mut self.places, &mut self.frames);
         let addresses: Box<[usize]> = self.frames.iter().map(|frame| frame.address).collect();
-        let shown = self
-            .shown
-            .entry((ended, addresses))
-            .or_insert_with_key(|(ended, addresses)| Rc::new(show(&self.symbols.calls(addresses), *ended)));
+        let shown = self.shown.entry((ended, addresses)).or_insert_with_key(|(ended, addresses)| {
+            let shown = Rc::new(show(&self.symbols.calls(addresses), *ended));
+            // Stacks that differ in what is hidden only are shown as one.
+            Rc::clone(self.texts.entry(shown.text.clone()).or_insert(shown))
+        });
         if alike.len() == ALIKE {
             alike.remove(0);
         }
@@ -94,6 +98,7 @@ impl Stacks {
         if places == Refreshed::Forgotten || self.known.len() > KEPT || self.shown.len() > KEPT {
             self.known.clear();
             self.shown.clear();
+            self.texts.clear();
         }
     }
 }

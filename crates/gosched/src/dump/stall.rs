@@ -35,13 +35,14 @@ struct Slot {
 }
 
 impl Slot {
-    const EMPTY: Slot =
-        Slot { m: AtomicPtr::new(null_mut()), id: AtomicU64::new(0), since: AtomicU64::new(0) };
+    const fn empty() -> Slot {
+        Slot { m: AtomicPtr::new(null_mut()), id: AtomicU64::new(0), since: AtomicU64::new(0) }
+    }
 }
 
 impl Stalled {
     pub(super) const fn new() -> Stalled {
-        Stalled([Slot::EMPTY; SLOTS])
+        Stalled([const { Slot::empty() }; SLOTS])
     }
 
     pub(super) fn put(&self, stall: Stall) {

@@ -5,8 +5,11 @@
 //! at the outer end none, nor what the runtime calls a closure through. So a goroutine that sleeps shows
 //! `gosched::thread::sleep` first and its own closure last.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use super::hash::Map;
+use super::names::{self, Kind};
+use super::symtab::Symtabs;
 
 /// One call in a stack.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,16 +19,6 @@ pub(super) struct Call {
     /// File and line, where they are known.
     pub(super) place: Option<String>,
     kind: Kind,
-}
-
-/// Whose code a call is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// The runtime's.
-    Ours,
-    /// That of the standard library, or C.
-    Std,
-    Other,
 }
 
 impl Call {
@@ -42,23 +35,26 @@ impl Call {
 
 /// The calls at each address, as far as it was asked for.
 pub(super) struct Symbols {
-    known: HashMap<usize, Rc<[Rc<Call>]>>,
+    known: Map<usize, Rc<[Rc<Call>]>>,
+    symtabs: Symtabs,
 }
 
 impl Symbols {
     pub(super) fn new() -> Symbols {
-        Symbols { known: HashMap::new() }
+        Symbols { known: Map::default(), symtabs: Symtabs::new() }
     }
 
     pub(super) fn forget(&mut self) {
         self.known.clear();
+        self.symtabs.forget();
     }
 
     /// What of a stack with these frames is shown.
     pub(super) fn calls(&mut self, frames: &[usize]) -> Vec<Rc<Call>> {
         let mut calls = Vec::new();
         for address in frames {
-            let at = self.known.entry(*address).or_insert_with(|| resolve(*address));
+            let symtabs = &mut self.symtabs;
+            let at = self.known.entry(*address).or_insert_with(|| resolve(*address, symtabs));
             calls.extend(at.iter().cloned());
         }
         let outer = outermost(&calls);
@@ -76,14 +72,14 @@ fn innermost(calls: &[Rc<Call>]) -> usize {
 
 /// How many frames there are without those that run a goroutine's closure.
 fn outermost(calls: &[Rc<Call>]) -> usize {
-    let runs = |call: &Rc<Call>| {
-        let in_file = call.place.as_ref().is_some_and(|place| place.contains("/src/g/task.rs"));
-        call.function.starts_with("gosched::g::task::run") || (call.kind == Kind::Ours && in_file)
+    let runs = |call: &Rc<Call>| call.function.starts_with("gosched::g::task::run");
+    let Some(begin) = calls.iter().rposition(runs) else {
+        let main = |call: &Rc<Call>| call.function.starts_with("gosched::sched::spawn::goroutine_main");
+        return calls.iter().rposition(main).unwrap_or(calls.len()).max(1);
     };
-    let Some(begin) = calls.iter().rposition(runs) else { return calls.len() };
     let begin = calls[..begin].iter().rposition(|call| !runs(call)).map_or(0, |last| last + 1);
     let calls = &calls[..begin];
-    let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(call);
+    let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(&call.function);
     let ours = calls.iter().rposition(|call| call.kind == Kind::Ours);
     let last = match ours {
         // Nothing of the user's, but a function of ours that was given to `go` as it is.
@@ -94,91 +90,42 @@ fn outermost(calls: &[Rc<Call>]) -> usize {
     last.map_or(begin, |last| last + 1).max(1)
 }
 
-/// Whether a call stands between the runtime and a closure: `catch_unwind`, calls of closures by trait.
-fn is_call_through(call: &Call) -> bool {
-    let function = call.function.trim_start_matches('<');
-    let by_name = ["std::panic", "core::panic", "core::ops::function", "__rust_try", "rust_try"]
+/// What stands between the runtime and a closure: `catch_unwind` and calls of closures by trait.
+fn is_call_through(function: &str) -> bool {
+    let function = function.trim_start_matches('<');
+    ["std::panic", "core::panic", "core::ops::function", "__rust_try", "rust_try"]
         .iter()
-        .any(|start| function.starts_with(start));
-    let files = ["/std/src/panic", "/core/src/panic", "/core/src/ops/function.rs"];
-    by_name || call.place.as_ref().is_some_and(|place| files.iter().any(|file| place.contains(file)))
-}
-
-/// Whose code a call is in. By its file where that is known: with line tables alone, calls that were inlined have no path.
-fn kind_of(function: &str, file: Option<&str>) -> Kind {
-    match file {
-        Some(file) if file.starts_with("/rustc/") || file.contains("/library/std/src/") => return Kind::Std,
-        Some(file) if our_module(file).is_some() => return Kind::Ours,
-        Some(file) if file.ends_with(".rs") => return Kind::Other,
-        _ => {}
-    }
-    let path =
-        function.trim_start_matches(['<', '&', '*']).trim_start_matches("mut ").trim_start_matches("dyn ");
-    let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
-    match &path[..end] {
-        ours if OUR_CRATES.contains(&ours) => Kind::Ours,
-        "std" | "core" | "alloc" | "__rust_try" => Kind::Std,
-        // C has no paths.
-        _ if !path.contains("::") => Kind::Std,
-        _ => Kind::Other,
-    }
-}
-
-const OUR_CRATES: [&str; 5] = ["gosched", "gosched_switch", "gosched_queue", "gosched_chan", "gosched_locks"];
-
-/// The module of ours that a file belongs to, as users know it: its folder, or its name. Our crates lie side by side,
-/// wherever that is; their tests and examples are not ours.
-fn our_module(file: &str) -> Option<&str> {
-    let (crates, own) = env!("CARGO_MANIFEST_DIR").rsplit_once('/')?;
-    let (package, inside) = file.strip_prefix(crates)?.strip_prefix('/')?.split_once("/src/")?;
-    let is_ours = package == own
-        || package.starts_with("gosched-")
-        || ["switch", "queue", "chan", "locks"].contains(&package);
-    is_ours.then(|| inside.split(['/', '.']).next().unwrap_or(inside))
+        .any(|start| function.starts_with(start))
 }
 
 /// The calls at an address inside an instruction.
-fn resolve(address: usize) -> Rc<[Rc<Call>]> {
-    let mut calls = Vec::new();
+fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<Call>]> {
+    let mut found: Vec<(Option<String>, Option<String>, Option<u32>)> = Vec::new();
     // It is asked for the instruction before, as if a return address had been given.
     let after = core::ptr::without_provenance_mut(address + 1);
     backtrace::resolve(after, |symbol| {
-        let function = match symbol.name() {
-            Some(name) => public_path(&format!("{name:#}")),
-            None => format!("{address:#x}"),
-        };
+        let name = symbol.name().map(|name| format!("{name:#}"));
         let file = symbol.filename().map(|file| file.display().to_string());
-        let kind = kind_of(&function, file.as_deref());
-        let module = file.as_deref().and_then(our_module);
-        let function = match module {
-            Some(module) if !function.contains("::") => format!("gosched::{module}::{function}"),
-            _ => function,
-        };
-        let place = file.map(|file| match symbol.lineno() {
-            Some(line) => format!("{file}:{line}"),
-            None => file,
-        });
-        calls.push(Rc::new(Call { function, place, kind }));
+        found.push((name, file, symbol.lineno()));
     });
-    if calls.is_empty() {
-        calls.push(Rc::new(Call { function: format!("{address:#x}"), place: None, kind: Kind::Std }));
+    // The last one is the function that the others were inlined in: the only one that the symbol table knows.
+    match found.last_mut() {
+        None => found.push((symtabs.name(address), None, None)),
+        Some((name, file, _)) => {
+            let is_rust = file.as_ref().is_none_or(|file| file.ends_with(".rs"));
+            if is_rust && name.as_ref().is_none_or(|name| names::is_bare(name)) {
+                *name = symtabs.name(address).or(name.take());
+            }
+        }
     }
-    calls.into()
-}
-
-/// `gosched::thread::current::park` is known to users as `gosched::thread::park`: of our paths, modules within modules
-/// are left out.
-fn public_path(function: &str) -> String {
-    let Some(path) = function.strip_prefix("gosched::") else { return function.to_owned() };
-    let end = path.find(['<', '{', '(']).unwrap_or(path.len());
-    let (path, rest) = path.split_at(path[..end].trim_end_matches("::").len());
-    let parts: Vec<&str> = path.split("::").collect();
-    let is_module = |part: &str| part.starts_with(|c: char| c.is_ascii_lowercase());
-    let item = parts.iter().position(|part| !is_module(part)).unwrap_or(parts.len() - 1);
-    if item < 2 || !matches!(parts[0], "thread" | "runtime" | "chan" | "sync" | "time" | "net" | "context") {
-        return function.to_owned();
-    }
-    format!("gosched::{}::{}{rest}", parts[0], parts[item..].join("::"))
+    let call = |(name, file, line): (Option<String>, Option<String>, Option<u32>)| {
+        let name = name.unwrap_or_else(|| format!("{address:#x}"));
+        let function = names::public(&names::whole(&name, file.as_deref()));
+        let kind = names::kind_of(&function);
+        let place = file.map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
+        Rc::new(Call { function, place, kind })
+    };
+    found.into_iter().map(call).collect()
 }
 
 #[cfg(test)]
@@ -186,7 +133,7 @@ mod tests {
     use super::*;
 
     fn call(function: &str) -> Rc<Call> {
-        Rc::new(Call { function: function.to_owned(), place: None, kind: kind_of(function, None) })
+        Rc::new(Call { function: function.to_owned(), place: None, kind: names::kind_of(function) })
     }
 
     fn shown(functions: &[&str]) -> Vec<String> {
@@ -220,36 +167,6 @@ mod tests {
             ["clock_nanosleep", "std::thread::sleep", "app::wait", "gosched::runtime::blocking", "app::main"];
         assert_eq!(shown(&[&blocked[..], &OUTER].concat()), blocked);
         assert_eq!(shown(&OUTER[4..]), [OUTER[4]]);
-    }
-
-    #[test]
-    fn private_modules_are_left_out() {
-        for (path, public) in [
-            ("gosched::thread::current::park", "gosched::thread::park"),
-            ("gosched::thread::join::JoinHandle<T>::join", "gosched::thread::JoinHandle<T>::join"),
-            ("gosched::sync::lock::mutex::Mutex<T>::lock", "gosched::sync::Mutex<T>::lock"),
-            ("gosched::thread::scope::scope::{{closure}}", "gosched::thread::scope::{{closure}}"),
-            ("gosched::runtime::blocking", "gosched::runtime::blocking"),
-            ("gosched::run", "gosched::run"),
-            ("gosched::sched::park::wait", "gosched::sched::park::wait"),
-            ("app::thread::current::park", "app::thread::current::park"),
-        ] {
-            assert_eq!(public_path(path), public);
-        }
-    }
-
-    #[test]
-    fn it_is_known_whose_code_it_is() {
-        assert_eq!(kind_of("gosched::run", None), Kind::Ours);
-        assert_eq!(kind_of("<gosched::waiter::Waiter as core::ops::drop::Drop>::drop", None), Kind::Ours);
-        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src/thread/park.rs");
-        assert_eq!((kind_of("park", Some(here)), our_module(here)), (Kind::Ours, Some("thread")));
-        assert_eq!(kind_of("main", Some(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/x.rs"))), Kind::Other);
-        assert_eq!(kind_of("call_once<()>", Some("/rustc/0123/library/core/src/x.rs")), Kind::Std);
-        assert_eq!(kind_of("nanosleep", Some("../sysdeps/nanosleep.c")), Kind::Std);
-        assert_eq!(kind_of("gosched_tools::f", None), Kind::Other);
-        assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str", None), Kind::Std);
-        assert_eq!(kind_of("pthread_mutex_lock", None), Kind::Std);
-        assert_eq!(kind_of("<app::Thing as core::clone::Clone>::clone", None), Kind::Other);
+        assert_eq!(shown(&["gosched::sched::exit::goexit", OUTER[5]]), ["gosched::sched::exit::goexit"]);
     }
 }

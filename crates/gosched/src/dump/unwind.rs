@@ -1,11 +1,12 @@
 //! From a copied stack to the addresses of its frames. Nothing but the copy, and tables that do not change, is read.
 //!
 //! The frame pointer of a thread that is blocked in the kernel is not known (its stack pointer and program counter are).
-//! Usually it is not needed, or was saved further in. Where it is, [`find_frame`] looks for it: somewhere above the stack
-//! pointer lie the saved frame pointer and, above it, the address that the function returns to; the instruction before that
-//! address is a call, and a call to this very function. What does not pass that test is not believed.
+//! Usually it is not needed, or was saved further in. Where it is, it is looked for: somewhere above the stack pointer lie the
+//! saved frame pointer and, above it, the address that the function returns to, and the instruction before that address is a
+//! call. Calls to this very function are tried first, then others (it may have been called through a pointer, or by a function
+//! that left its place to it). A guess is believed if unwinding from it comes to the stack's outermost frame.
 
-use super::cfi::{self, Base, Places, Rule, Saved};
+use super::cfi::{self, Base, Callee, Places, Rule, Saved};
 use super::copy::{Copy, Registers};
 
 /// How unwinding ended.
@@ -37,13 +38,26 @@ pub(super) struct Frame {
 /// The frames of a stack, innermost first.
 pub(super) fn unwind(copy: &Copy, places: &mut Places, frames: &mut Vec<Frame>) -> Ended {
     frames.clear();
-    let mut at = copy.registers;
-    let mut address = at.pc;
+    unwind_from(copy, places, copy.registers, copy.registers.pc, frames)
+}
+
+/// Adds the frame that `address` lies in, and its callers.
+fn unwind_from(
+    copy: &Copy,
+    places: &mut Places,
+    mut at: Registers,
+    mut address: usize,
+    frames: &mut Vec<Frame>,
+) -> Ended {
     loop {
         if frames.len() == MAX_FRAMES {
             return Ended::Cut;
         }
-        let caller = step(copy, places, at, address);
+        let place = places.at(address);
+        if at.bp.is_none() && matches!(place.rule, Rule::Step { base: Base::Bp, .. }) {
+            return guess(copy, places, at, address, frames);
+        }
+        let caller = step(copy, place.rule, at);
         let returns = caller.ok().map(|caller| (caller.sp - WORD, caller.pc));
         frames.push(Frame { address, returns });
         match caller {
@@ -55,17 +69,15 @@ pub(super) fn unwind(copy: &Copy, places: &mut Places, frames: &mut Vec<Frame>) 
 }
 
 /// The caller's registers.
-fn step(copy: &Copy, places: &mut Places, at: Registers, address: usize) -> Result<Registers, Ended> {
-    let place = places.at(address);
-    let (base, offset, bp) = match place.rule {
+fn step(copy: &Copy, rule: Rule, at: Registers) -> Result<Registers, Ended> {
+    let (base, offset, bp) = match rule {
         Rule::Step { base, offset, bp } => (base, offset, bp),
         Rule::Outermost => return Err(Ended::AtTop),
         Rule::None => return Err(Ended::Lost),
     };
-    let base = match (base, at.bp) {
-        (Base::Sp, _) => at.sp,
-        (Base::Bp, Some(bp)) => bp,
-        (Base::Bp, None) => find_frame(copy, at.sp, offset, place.function).ok_or(Ended::Lost)?,
+    let base = match base {
+        Base::Sp => at.sp,
+        Base::Bp => at.bp.ok_or(Ended::Lost)?,
     };
     let end = base.wrapping_add_signed(offset);
     if end <= at.sp {
@@ -81,10 +93,28 @@ fn step(copy: &Copy, places: &mut Places, at: Registers, address: usize) -> Resu
     if pc == 0 { Err(Ended::AtTop) } else { Ok(Registers { pc, sp: end, bp }) }
 }
 
-/// The frame pointer of `function`, which is `offset` below the end of its frame.
-fn find_frame(copy: &Copy, sp: usize, offset: isize, function: usize) -> Option<usize> {
-    (0..SEARCHED).map(|n| sp + n * WORD).find(|bp| {
+/// Goes on without knowing the frame pointer.
+fn guess(copy: &Copy, places: &mut Places, at: Registers, address: usize, frames: &mut Vec<Frame>) -> Ended {
+    let place = places.at(address);
+    let Rule::Step { offset, .. } = place.rule else { return Ended::Lost };
+    let known = frames.len();
+    let mut guesses: Vec<(bool, usize)> = Vec::new();
+    for bp in (0..SEARCHED).map(|n| at.sp + n * WORD) {
         let after_call = copy.read(bp.wrapping_add_signed(offset).wrapping_sub(WORD));
-        function != 0 && after_call.is_some_and(|address| cfi::callee(address) == Some(function))
-    })
+        match after_call.and_then(cfi::call_before) {
+            Some(Callee::At(function)) => guesses.push((function != place.function, bp)),
+            Some(Callee::Unknown) => guesses.push((true, bp)),
+            None => {}
+        }
+    }
+    guesses.sort_unstable();
+    for (_, bp) in guesses {
+        let ended = unwind_from(copy, places, Registers { bp: Some(bp), ..at }, address, frames);
+        if ended != Ended::Lost {
+            return ended;
+        }
+        frames.truncate(known);
+    }
+    frames.push(Frame { address, returns: None });
+    Ended::Lost
 }

@@ -12,6 +12,7 @@ use crate::page::Page;
 mod blocked;
 mod context;
 mod deep;
+mod dump;
 mod foreign;
 mod goroutines;
 mod hogs;
@@ -28,7 +29,7 @@ mod stealing;
 mod timers;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 18] = [
+pub static CHAPTERS: [&Chapter; 19] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -46,6 +47,7 @@ pub static CHAPTERS: [&Chapter; 18] = [
     &locals::CHAPTER,
     &deep::CHAPTER,
     &foreign::CHAPTER,
+    &dump::CHAPTER,
     &idle::CHAPTER,
 ];
 
