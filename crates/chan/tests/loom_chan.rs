@@ -50,6 +50,21 @@ fn buffered_in_order() {
     });
 }
 
+/// Whoever frees a place gives it to the sender that waits for it, who needs no second receive to go on.
+#[test]
+fn a_place_goes_to_who_waits() {
+    check(3, || {
+        let model = Model::bounded(1);
+        assert!(model.send(Value::new(1), Patience::None).is_ok());
+        let sender = spawn_send(&model, 2, Patience::Endless);
+        assert_eq!(model.recv(Patience::Endless).unwrap().open(), 1);
+        assert_eq!(sender.join().unwrap(), None);
+        let overtakes = model.send(Value::new(3), Patience::None);
+        assert_eq!(overtakes.map_err(|(value, end)| (value.open(), end)), Err((3, End::TimedOut)));
+        assert_eq!(model.recv(Patience::None).unwrap().open(), 2);
+    });
+}
+
 /// A receiver whose time runs out, and a sender: the value is received or not, and the sender knows which.
 #[test]
 fn receiver_times_out() {

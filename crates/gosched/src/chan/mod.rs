@@ -12,6 +12,8 @@ mod select;
 mod sender;
 mod shared;
 mod slot;
+#[cfg(test)]
+mod tests;
 pub(crate) mod timer;
 
 use core::time::Duration;
