@@ -110,6 +110,17 @@ fn close_against_send_and_receive() {
     }
 }
 
+/// A close with nobody to receive: senders that wait are told, and have their values back.
+#[test]
+fn a_close_tells_senders() {
+    check(3, || {
+        let model = Model::bounded(0);
+        let senders = [1, 2].map(|n| spawn_send(&model, n, Patience::Endless));
+        model.close();
+        assert!(senders.into_iter().all(|sender| sender.join().unwrap() == Some(End::Closed)));
+    });
+}
+
 /// Two receivers, one of which may give up, and one value: it goes to the one that waits.
 #[test]
 fn a_waiter_that_gives_up_is_passed_over() {

@@ -59,9 +59,8 @@ fn times_out() {
 fn sends_to_one_of_two() {
     check(3, || {
         let (a, b) = (Model::bounded(0), Model::bounded(0));
-        let receivers = [a.clone(), b.clone()].map(|model| {
-            thread::spawn(move || model.recv(Patience::Some).map(Value::open))
-        });
+        let receivers = [a.clone(), b.clone()]
+            .map(|model| thread::spawn(move || model.recv(Patience::Some).map(Value::open)));
         let selected = select(&[Case::send(&a), Case::send(&b)], 7, Patience::Some);
         let got = receivers.map(|receiver| receiver.join().unwrap());
         let nothing = || Err(End::TimedOut);
@@ -85,7 +84,8 @@ fn two_selections_meet_once() {
         };
         let here = select(&[Case::recv(&a), Case::recv(&b)], 0, Patience::Endless);
         match (here, other.join().unwrap()) {
-            (Selected::Received(0, 7), Selected::Sent(1)) | (Selected::Received(1, 7), Selected::Sent(0)) => {}
+            (Selected::Received(0, 7), Selected::Sent(1)) | (Selected::Received(1, 7), Selected::Sent(0)) => {
+            }
             other => panic!("{other:?}"),
         }
     });

@@ -150,9 +150,8 @@ fn an_operation_that_is_not_completed() {
 fn the_wrong_handle() {
     let (s, r) = bounded(1);
     let (other_s, other_r) = (s.clone(), r.clone());
-    let refused = |f: &mut dyn FnMut()| {
-        *catch_unwind(AssertUnwindSafe(f)).unwrap_err().downcast::<&str>().unwrap()
-    };
+    let refused =
+        |f: &mut dyn FnMut()| *catch_unwind(AssertUnwindSafe(f)).unwrap_err().downcast::<&str>().unwrap();
     let message = refused(&mut || {
         let mut sel = Select::new();
         sel.send(&s);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use common::{child, within};
 use gosched::chan::{
-    Receiver, RecvTimeoutError, Select, SelectedOperation, SendTimeoutError, Sender, TryRecvError, TrySendError,
-    bounded, unbounded,
+    Receiver, RecvTimeoutError, Select, SelectedOperation, SendTimeoutError, Sender, TryRecvError,
+    TrySendError, bounded, unbounded,
 };
 use gosched::{go, select};
 
@@ -34,7 +34,8 @@ fn send(s: &Sender<(usize, usize)>, value: (usize, usize), way: Way) {
         Way::Plain => s.send(value).unwrap(),
         Way::Timed => {
             let mut value = value;
-            while let Err(SendTimeoutError::Timeout(back)) = s.send_timeout(value, Duration::from_micros(50)) {
+            while let Err(SendTimeoutError::Timeout(back)) = s.send_timeout(value, Duration::from_micros(50))
+            {
                 value = back;
             }
         }
@@ -252,5 +253,8 @@ fn auto_traits() {
     send_and_sync::<Select<'_>>();
     let _: Option<SelectedOperation<'_>> = None;
     let (s, r) = bounded::<u8>(0);
-    assert_eq!(format!("{s:?} {r:?} {:?} {:?}", r.iter(), r.try_iter()), "Sender { .. } Receiver { .. } Iter { .. } TryIter { .. }");
+    assert_eq!(
+        format!("{s:?} {r:?} {:?} {:?}", r.iter(), r.try_iter()),
+        "Sender { .. } Receiver { .. } Iter { .. } TryIter { .. }"
+    );
 }

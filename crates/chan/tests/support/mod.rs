@@ -6,8 +6,8 @@
 use std::mem::{ManuallyDrop, MaybeUninit};
 
 use gosched_chan::{
-    Chan, Chosen, Filled, Interest, Offers, Operation, Polled, Received, RecvOp, Selection, SendOp, Sent, Side,
-    Sudog, Verdict, chosen,
+    Chan, Chosen, Filled, Interest, Offers, Operation, Polled, Received, RecvOp, Selection, SendOp, Sent,
+    Side, Sudog, Verdict, chosen,
 };
 use gosched_queue::{Claim, Note, Outcome};
 use loom::cell::UnsafeCell;
@@ -263,13 +263,7 @@ pub fn select(cases: &[Case<'_>], n: usize, patience: Patience) -> Selected {
     complete(&cases[number], number, what, slot, n)
 }
 
-fn complete(
-    case: &Case<'_>,
-    number: usize,
-    what: Chosen<W>,
-    slot: MaybeUninit<Value>,
-    n: usize,
-) -> Selected {
+fn complete(case: &Case<'_>, number: usize, what: Chosen<W>, slot: MaybeUninit<Value>, n: usize) -> Selected {
     match (case, what) {
         (_, Chosen::Closed) => Selected::Closed(number),
         (Case::Recv(_), Chosen::Value | Chosen::ValueAndGarbage) => {
@@ -280,7 +274,9 @@ fn complete(
             let value = ManuallyDrop::new(Value::new(n));
             // SAFETY: a place is reserved; the value is not used again if it was moved.
             match unsafe { chan.lock().fill(&*value) } {
-                Filled::Done(receiver, sender) => [receiver, sender].into_iter().flatten().for_each(|w| w.wake()),
+                Filled::Done(receiver, sender) => {
+                    [receiver, sender].into_iter().flatten().for_each(|w| w.wake())
+                }
                 Filled::Buffered => {}
                 Filled::Closed => {
                     drop(ManuallyDrop::into_inner(value));
