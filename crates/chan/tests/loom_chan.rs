@@ -1,6 +1,11 @@
 //! Models of one channel: every value arrives once, whole, or comes back; nobody sleeps for ever.
 //!
-//! Seen to fail: see the list at the end of `loom_select.rs`.
+//! Seen to fail (2026-11-16):
+//! - a receive that takes from the buffer does not pass the place on: the sender that waits for it sleeps for ever;
+//! - `send` puts its value into the buffer though a receiver waits: both sleep for ever;
+//! - `end_one` forgets the senders: they sleep on at a closed channel;
+//! - the lock is released `Relaxed`: the receiver does not see what is in the value;
+//! - a ticket is claimed by a load and a store: a value goes to a receiver that has given up.
 
 #![cfg(loom)]
 

@@ -144,8 +144,7 @@ fn fair_select() {
 #[gosched::test(timeout = "120s")]
 fn select_stress() {
     const N: usize = 2_000;
-    let channels: Arc<Vec<(Sender<usize>, Receiver<usize>)>> =
-        Arc::new([0, 0, 2, 3].map(|capacity| bounded(capacity)).into());
+    let channels: Arc<Vec<(Sender<usize>, Receiver<usize>)>> = Arc::new([0, 0, 2, 3].map(bounded).into());
     let mut handles = Vec::new();
     for k in 0..4 {
         let c = Arc::clone(&channels);

@@ -157,8 +157,9 @@ fn grammar() {
     fn early(r: &Receiver<u32>) -> Result<u32, RecvError> {
         select! {
             recv(r) -> msg => { let n = msg?; return Ok(n + 1) }
-            default => Ok(0)
+            default => {}
         }
+        Ok(0)
     }
     let (s, r) = unbounded();
     assert_eq!(early(&r), Ok(0));

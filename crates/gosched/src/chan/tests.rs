@@ -160,6 +160,10 @@ fn a_value_that_is_computed_late() {
     });
 }
 
+fn no_value() -> u32 {
+    panic!("no value")
+}
+
 /// S45: a selection whose value panics, or that is not completed, lets the receiver it had met wait on for another value.
 #[test]
 fn a_receiver_outlives_a_sender_that_changes_its_mind() {
@@ -177,7 +181,7 @@ fn a_receiver_outlives_a_sender_that_changes_its_mind() {
             let sender = s.clone();
             let failed = go(move || {
                 if round % 4 < 2 {
-                    crate::select! { send(sender, panic!("no value")) -> _ => unreachable!() }
+                    crate::select! { send(sender, no_value()) -> _ => unreachable!() }
                 } else {
                     let mut sel = Select::new();
                     sel.send(&sender);
