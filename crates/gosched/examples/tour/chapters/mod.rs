@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use crate::page::Page;
 
 mod blocked;
+mod channels;
 mod deep;
 mod foreign;
 mod goroutines;
@@ -22,11 +23,12 @@ mod panics;
 mod park;
 mod parked;
 mod scope;
+mod select;
 mod sleep;
 mod stealing;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 16] = [
+pub static CHAPTERS: [&Chapter; 18] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -34,6 +36,8 @@ pub static CHAPTERS: [&Chapter; 16] = [
     &stealing::CHAPTER,
     &yielding::CHAPTER,
     &park::CHAPTER,
+    &channels::CHAPTER,
+    &select::CHAPTER,
     &sleep::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
