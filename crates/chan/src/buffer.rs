@@ -292,9 +292,6 @@ impl<T> Buffer<T> {
     /// Memory that is not needed any more, to be dropped outside the lock.
     #[inline]
     pub fn take_garbage(&mut self) -> Option<Box<Room<T>>> {
-        if self.garbage.is_none() {
-            return None;
-        }
         self.garbage.take()
     }
 

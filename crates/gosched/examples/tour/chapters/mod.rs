@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use crate::page::Page;
 
 mod blocked;
+mod channels;
 mod context;
 mod deep;
 mod dump;
@@ -24,12 +25,13 @@ mod panics;
 mod park;
 mod parked;
 mod scope;
+mod select;
 mod sleep;
 mod stealing;
 mod timers;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 19] = [
+pub static CHAPTERS: [&Chapter; 21] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -37,6 +39,8 @@ pub static CHAPTERS: [&Chapter; 19] = [
     &stealing::CHAPTER,
     &yielding::CHAPTER,
     &park::CHAPTER,
+    &channels::CHAPTER,
+    &select::CHAPTER,
     &sleep::CHAPTER,
     &timers::CHAPTER,
     &context::CHAPTER,
