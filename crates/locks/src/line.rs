@@ -73,7 +73,7 @@ impl<W> Node<W> {
 ///
 /// Packed, so that a mutex (its word, the line's lock, the line) has no holes and takes 16 bytes.
 #[must_use = "those in it wait to be woken"]
-#[repr(packed(4))]
+#[repr(C, packed(4))]
 pub struct Line<W> {
     first: *mut Node<W>,
 }
