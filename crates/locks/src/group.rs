@@ -131,7 +131,7 @@ impl<W> Group<W> {
 fn after(word: u64, n: isize) -> Result<u64, i128> {
     let counter = i128::from(word / ONE) + n as i128;
     match u64::try_from(counter) {
-        Ok(counter) if counter <= u64::MAX / ONE => Ok(counter * ONE | word & QUEUED),
+        Ok(counter) if counter <= u64::MAX / ONE => Ok((counter * ONE) | (word & QUEUED)),
         _ => Err(counter),
     }
 }

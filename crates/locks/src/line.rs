@@ -70,7 +70,10 @@ impl<W> Node<W> {
 }
 
 /// Waiters in the order they came. Also a handful of those who were taken out and are to be woken: an iterator over how.
+///
+/// Packed, so that a mutex (its word, the line's lock, the line) has no holes and takes 16 bytes.
 #[must_use = "those in it wait to be woken"]
+#[repr(C, packed(4))]
 pub struct Line<W> {
     first: *mut Node<W>,
 }
@@ -92,8 +95,9 @@ impl<W> Line<W> {
 
     /// Whether one is in it, and no more.
     pub(crate) fn has_one(&self) -> bool {
+        let first = self.first;
         // SAFETY: a node in a line is valid (contract of `push`), and the caller has the line.
-        unsafe { self.first.as_ref() }.is_some_and(|first| first.next.load(Ordering::Relaxed) == self.first)
+        unsafe { first.as_ref() }.is_some_and(|node| node.next.load(Ordering::Relaxed) == first)
     }
 
     /// How many are in it; walks along it.

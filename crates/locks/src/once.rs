@@ -124,7 +124,7 @@ impl<W> Once<W> {
                 POISONED => State::Poisoned,
                 _ => State::Incomplete,
             };
-            let running = RUNNING | word & QUEUED;
+            let running = RUNNING | (word & QUEUED);
             // ORDERING: as above.
             match self.word.compare_exchange_weak(word, running, Ordering::Acquire, Ordering::Acquire) {
                 Ok(_) => return Start::Run(before),

@@ -77,6 +77,7 @@ impl Once {
     /// ```
     /// assert!(!gosched::sync::Once::new().is_completed());
     /// ```
+    #[allow(clippy::new_without_default, reason = "std's has none")]
     #[inline]
     #[must_use]
     pub const fn new() -> Once {
