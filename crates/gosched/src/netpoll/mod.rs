@@ -5,7 +5,7 @@
 //! | `mod` | the one poller: taking reports, the number of those who wait |
 //! | `slab` | the states of descriptors, which are never freed |
 //! | `source` | a descriptor's registration, and waiting for it |
-//! | `tasks` | wakers of other people's executors, which run in a goroutine of their own |
+//! | `tasks` | async tasks that wait; wakers of other people's executors run in a goroutine of their own |
 //!
 //! The state of a descriptor is a `Readiness` (`gosched-queue`), where the argument stands why no edge is missed. What epoll
 //! is told of a descriptor is its place in the slab and the *generation* of that place, so a report that comes late, when the
@@ -19,6 +19,7 @@
 
 mod slab;
 mod source;
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
 mod tasks;
 
 use core::ptr::NonNull;
@@ -29,13 +30,14 @@ use std::sync::OnceLock;
 
 use gosched_queue::{Directions, List, Outcome, Readied};
 
-use crate::future;
 use crate::g::G;
 use crate::sys::epoll::{Epoll, How, Report};
 use crate::timers::now;
 use crate::waiter::{FIRST_OUTCOME, Waiter};
 
-pub(crate) use source::{Promised, Seen, Source, Waited};
+pub(crate) use source::{Seen, Source, Waited};
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub(crate) use tasks::Promised;
 
 /// How a wait ends when the descriptor may be ready.
 const READY: Outcome = FIRST_OUTCOME;
@@ -146,15 +148,11 @@ fn collect(waiter: Waiter, ready: &mut List<G>) {
     match waiter {
         Waiter::Goroutine(g) => make_ready(g, ready),
         Waiter::Thread(parker) => parker.wake(),
-        Waiter::Async(waker) => match future::take_waiter(waker) {
-            Ok(None) => {}
-            Ok(Some(waiter)) => collect(waiter, ready),
-            Err(foreign) => {
-                if let Some(waiter) = tasks::notify(foreign) {
-                    collect(waiter, ready);
-                }
-            }
-        },
+        #[cfg(any(feature = "futures-io", feature = "hyper"))]
+        Waiter::Async(waker) => tasks::wake(waker, ready),
+        // Nobody can await a socket.
+        #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
+        Waiter::Async(_) => {}
     }
 }
 
