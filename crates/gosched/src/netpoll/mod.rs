@@ -166,3 +166,65 @@ fn make_ready(g: NonNull<G>, ready: &mut List<G>) {
         Err(found) => header.bad_status("netpoll", found),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    use gosched_queue::Direction;
+
+    use crate::net::socket::Socket;
+    use crate::sched::Limit;
+
+    /// S47: a report for a descriptor that is closed, whose place is used again, is not taken for one of the new one's.
+    #[test]
+    fn a_late_report_is_told_off() {
+        let place = slab::Place::take();
+        let late = Report { source: place.registration(), input: true, output: true };
+        place.state().renew(READY, |_| panic!("nobody waits"));
+        // Used again: whoever waits for the new one has seen its edges.
+        let before = [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction));
+        let mut ready = List::new();
+        assert_eq!(pass_on(late, &mut ready), 0);
+        assert!(ready.is_empty());
+        assert_eq!(
+            [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction)),
+            before
+        );
+        let now = Report { source: place.registration(), ..late };
+        pass_on(now, &mut ready);
+        assert_ne!(place.state().edges(Direction::Read), before[0]);
+        place.give_back();
+    }
+
+    /// S48: the count of those who wait is exact: one while somebody waits, none after a time-out, a report, a close.
+    #[test]
+    fn waiters_are_counted() {
+        crate::testing::succeeds_in_child("netpoll::tests::waiters_are_counted", 2, || {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let socket = Socket::new(ours).unwrap();
+            assert_eq!(waiters(), 0);
+            let seen = socket.seen(Direction::Read);
+            let soon = Limit::of_context(Some(now() + 1_000_000));
+            let source = Source::new(socket.std().try_clone().unwrap());
+            assert_eq!(
+                source.wait(Direction::Read, source.seen(Direction::Read), soon).unwrap(),
+                Waited::TimedOut
+            );
+            assert_eq!(waiters(), 0);
+            let reader = crate::go(move || {
+                let _ = socket.wait(Direction::Read, seen, None).unwrap();
+                socket.run(Direction::Read, |mut stream| stream.read(&mut [0; 8]))
+            });
+            while waiters() == 0 {
+                crate::yield_now();
+            }
+            assert_eq!(waiters(), 1);
+            theirs.write_all(b"x").unwrap();
+            assert_eq!(reader.join().unwrap().unwrap(), 1);
+            assert_eq!(waiters(), 0);
+        });
+    }
+}
