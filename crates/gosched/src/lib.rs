@@ -62,10 +62,11 @@ pub mod context;
 mod dump;
 #[allow(unsafe_code)]
 mod fatal;
-#[allow(unsafe_code)]
+pub mod fs;
 pub mod future;
 #[allow(unsafe_code)]
 mod g;
+pub mod io;
 #[allow(unsafe_code)]
 mod m;
 pub mod net;
@@ -78,6 +79,7 @@ mod overflow;
 mod p;
 #[allow(unsafe_code)]
 mod panics;
+pub mod process;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;

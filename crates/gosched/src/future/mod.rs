@@ -4,6 +4,8 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "hyper")]
+pub mod hyper;
 #[allow(unsafe_code)]
 mod task;
 
@@ -14,6 +16,7 @@ use core::task::{Context, Poll};
 use crate::runtime;
 use task::Task;
 
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) use task::{is_own, take_waiter};
 
 /// Runs a future to its end: the goroutine is parked while the future has to wait, and its thread runs others.

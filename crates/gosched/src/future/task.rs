@@ -6,7 +6,6 @@
 //!   nothing foreign runs. Everybody else uses it as any waker.
 
 use core::mem::ManuallyDrop;
-use core::ptr;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 use std::sync::Arc;
 
@@ -112,11 +111,13 @@ unsafe fn release(data: *const ()) {
     drop(unsafe { task(data) });
 }
 
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
 /// Whether a waker is one of ours.
 pub(crate) fn is_own(waker: &Waker) -> bool {
-    ptr::eq(waker.vtable(), &VTABLE)
+    core::ptr::eq(waker.vtable(), &VTABLE)
 }
 
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
 /// Uses a waker inside the runtime. One of ours tells whom to wake, if anybody; another's comes back.
 pub(crate) fn take_waiter(waker: Waker) -> Result<Option<Waiter>, Waker> {
     if !is_own(&waker) {

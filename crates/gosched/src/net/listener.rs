@@ -43,7 +43,13 @@ impl TcpListener {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
-        each_addr(addr, |addr| Socket::new(std::net::TcpListener::bind(addr)?)).map(TcpListener)
+        each_addr(addr, |addr| {
+            let listener = std::net::TcpListener::bind(addr)?;
+            // std's queue is short for servers that take thousands at once; the kernel cuts this to what it allows.
+            rustix::net::listen(&listener, i32::MAX)?;
+            Socket::new(listener)
+        })
+        .map(TcpListener)
     }
 
     /// The address it listens on. Never moves.

@@ -101,6 +101,8 @@ mod connect;
 #[allow(unsafe_code)]
 mod fd;
 mod listener;
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+mod polling;
 pub(crate) mod socket;
 mod stream;
 mod udp;

@@ -6,7 +6,6 @@
 //! - Time-outs and the user's non-blocking mode belong to the open socket, so clones share them, as they do in std.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
 use std::os::fd::AsFd;
@@ -16,7 +15,7 @@ use gosched_queue::Direction;
 use rustix::io::Errno;
 
 use crate::context;
-use crate::netpoll::{Promised, Seen, Source, Waited};
+use crate::netpoll::{Seen, Source, Waited};
 use crate::runtime;
 use crate::sched::Limit;
 use crate::timers::{NEVER, when_after};
@@ -40,7 +39,7 @@ struct Options {
 
 /// A socket of std's type `S`.
 pub(crate) struct Socket<S> {
-    source: Source<S>,
+    pub(super) source: Source<S>,
     /// Made when somebody asks for something.
     options: OnceLock<Arc<Options>>,
 }
@@ -288,33 +287,11 @@ impl<S: StdSocket> Socket<S> {
 
     /// Waits for `direction`, until `deadline` at most. An error if the context ends.
     pub(crate) fn wait(&self, direction: Direction, seen: Seen, deadline: Option<u64>) -> io::Result<InTime> {
-        let limit = Limit::of_context(deadline);
-        match self.source.wait(direction, seen, limit)? {
+        match self.source.wait(direction, seen, Limit::of_context(deadline))? {
             Waited::Ready => Ok(InTime::Yes),
             Waited::TimedOut => Ok(InTime::No),
             Waited::Interrupted => {
                 Err(context::current_error().map_or_else(|| io::ErrorKind::TimedOut.into(), io::Error::from))
-            }
-        }
-    }
-
-    /// As [`run`](Socket::run), for an async task, which is woken when there is something to try.
-    pub(crate) fn poll<T>(
-        &self,
-        cx: &mut Context<'_>,
-        direction: Direction,
-        mut op: impl FnMut(&S) -> io::Result<T>,
-    ) -> Poll<io::Result<T>> {
-        loop {
-            let seen = self.source.seen(direction);
-            match op(self.std()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return Poll::Ready(done),
-            }
-            match self.source.wait_async(direction, seen, cx.waker()) {
-                Ok(Promised::Wake) => return Poll::Pending,
-                Ok(Promised::TryAgain) => {}
-                Err(error) => return Poll::Ready(Err(error)),
             }
         }
     }

@@ -5,7 +5,7 @@
 //! | `mod` | the one poller: taking reports, the number of those who wait |
 //! | `slab` | the states of descriptors, which are never freed |
 //! | `source` | a descriptor's registration, and waiting for it |
-//! | `tasks` | wakers of other people's executors, which run in a goroutine of their own |
+//! | `tasks` | async tasks that wait; wakers of other people's executors run in a goroutine of their own |
 //!
 //! The state of a descriptor is a `Readiness` (`gosched-queue`), where the argument stands why no edge is missed. What epoll
 //! is told of a descriptor is its place in the slab and the *generation* of that place, so a report that comes late, when the
@@ -19,6 +19,7 @@
 
 mod slab;
 mod source;
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
 mod tasks;
 
 use core::ptr::NonNull;
@@ -29,13 +30,14 @@ use std::sync::OnceLock;
 
 use gosched_queue::{Directions, List, Outcome, Readied};
 
-use crate::future;
 use crate::g::G;
 use crate::sys::epoll::{Epoll, How, Report};
 use crate::timers::now;
 use crate::waiter::{FIRST_OUTCOME, Waiter};
 
-pub(crate) use source::{Promised, Seen, Source, Waited};
+pub(crate) use source::{Seen, Source, Waited};
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub(crate) use tasks::Promised;
 
 /// How a wait ends when the descriptor may be ready.
 const READY: Outcome = FIRST_OUTCOME;
@@ -146,15 +148,11 @@ fn collect(waiter: Waiter, ready: &mut List<G>) {
     match waiter {
         Waiter::Goroutine(g) => make_ready(g, ready),
         Waiter::Thread(parker) => parker.wake(),
-        Waiter::Async(waker) => match future::take_waiter(waker) {
-            Ok(None) => {}
-            Ok(Some(waiter)) => collect(waiter, ready),
-            Err(foreign) => {
-                if let Some(waiter) = tasks::notify(foreign) {
-                    collect(waiter, ready);
-                }
-            }
-        },
+        #[cfg(any(feature = "futures-io", feature = "hyper"))]
+        Waiter::Async(waker) => tasks::wake(waker, ready),
+        // Nobody can await a socket.
+        #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
+        Waiter::Async(_) => {}
     }
 }
 
@@ -166,5 +164,67 @@ fn make_ready(g: NonNull<G>, ready: &mut List<G>) {
         Ok(Readied::Enqueue) => unsafe { ready.push_back(g) },
         Ok(Readied::LeftMark) => {}
         Err(found) => header.bad_status("netpoll", found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    use gosched_queue::Direction;
+
+    use crate::net::socket::Socket;
+    use crate::sched::Limit;
+
+    /// S47: a report for a descriptor that is closed, whose place is used again, is not taken for one of the new one's.
+    #[test]
+    fn a_late_report_is_told_off() {
+        let place = slab::Place::take();
+        let late = Report { source: place.registration(), input: true, output: true };
+        place.state().renew(READY, |_| panic!("nobody waits"));
+        // Used again: whoever waits for the new one has seen its edges.
+        let before = [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction));
+        let mut ready = List::new();
+        assert_eq!(pass_on(late, &mut ready), 0);
+        assert!(ready.is_empty());
+        assert_eq!(
+            [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction)),
+            before
+        );
+        let now = Report { source: place.registration(), ..late };
+        pass_on(now, &mut ready);
+        assert_ne!(place.state().edges(Direction::Read), before[0]);
+        place.give_back();
+    }
+
+    /// S48: the count of those who wait is exact: one while somebody waits, none after a time-out, a report, a close.
+    #[test]
+    fn waiters_are_counted() {
+        crate::testing::succeeds_in_child("netpoll::tests::waiters_are_counted", 2, || {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let socket = Socket::new(ours).unwrap();
+            assert_eq!(waiters(), 0);
+            let seen = socket.seen(Direction::Read);
+            let soon = Limit::of_context(Some(now() + 1_000_000));
+            let source = Source::new(socket.std().try_clone().unwrap());
+            assert_eq!(
+                source.wait(Direction::Read, source.seen(Direction::Read), soon).unwrap(),
+                Waited::TimedOut
+            );
+            assert_eq!(waiters(), 0);
+            let reader = crate::go(move || {
+                let _ = socket.wait(Direction::Read, seen, None).unwrap();
+                socket.run(Direction::Read, |mut stream| stream.read(&mut [0; 8]))
+            });
+            while waiters() == 0 {
+                crate::yield_now();
+            }
+            assert_eq!(waiters(), 1);
+            theirs.write_all(b"x").unwrap();
+            assert_eq!(reader.join().unwrap().unwrap(), 1);
+            assert_eq!(waiters(), 0);
+        });
     }
 }

@@ -21,10 +21,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use gosched_queue::{Direction, Edges, WaitNode};
 
 use super::slab::{Place, find};
-use super::{Made, POLLER, READY, count_left, count_waiter, poller, tasks};
-use crate::future;
+use super::{Made, POLLER, READY, count_left, count_waiter, poller};
 use crate::sched::{Caller, Limit, SCHED, Visitor};
-use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason, Waiter};
+use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
 
 /// How a wait for a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,24 +41,14 @@ pub(crate) enum Waited {
 /// descriptor is closed or given away.
 pub(crate) struct Source<S> {
     // Dropped before the descriptor is.
-    slot: Slot,
+    pub(super) slot: Slot,
     io: S,
 }
 
 /// The registration of a descriptor that is open for as long as this lives.
-struct Slot {
+pub(super) struct Slot {
     registration: AtomicU64,
     fd: RawFd,
-}
-
-/// What an async task can rely on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Promised {
-    /// It will be woken.
-    Wake,
-    /// Something has been reported meanwhile.
-    TryAgain,
 }
 
 /// What had been reported when something was tried. `None`: the source was not registered yet.
@@ -90,11 +79,6 @@ impl<S: AsFd> Source<S> {
     /// See [`Slot::wait`].
     pub(crate) fn wait(&self, direction: Direction, seen: Seen, limit: Limit) -> io::Result<Waited> {
         self.slot.wait(direction, seen, limit)
-    }
-
-    /// See [`Slot::wait_async`].
-    pub(crate) fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
-        self.slot.wait_async(direction, seen, waker)
     }
 }
 
@@ -150,37 +134,12 @@ impl Slot {
         })
     }
 
-    /// As [`wait`](Slot::wait), for an async task: unless something was reported already, the task will be woken when
-    /// something is, or when the source is closed.
-    fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
-        let Some((registration, edges)) = self.registered(direction, seen)? else {
-            return Ok(Promised::TryAgain);
-        };
-        if !future::is_own(waker) {
-            tasks::ensure_runner();
-        }
-        let (state, generation) = find(registration);
-        let waiter = Waiter::Async(waker.clone());
-        let visitor = Visitor::enter();
-        let Some(room) = state.wait_unless_changed(generation, direction, edges) else {
-            drop(visitor);
-            return Ok(Promised::TryAgain);
-        };
-        count_waiter();
-        let replaced = room.enqueue_task(waiter, |a, b| match (a, b) {
-            (Waiter::Async(a), Waiter::Async(b)) => a.will_wake(b),
-            _ => false,
-        });
-        count_left(usize::from(replaced.is_some()));
-        SCHED.watch_network();
-        drop(visitor);
-        // Only now: dropping a waker runs foreign code.
-        drop(replaced);
-        Ok(Promised::Wake)
-    }
-
     /// The registration, and the edges to wait beyond; `None`: try again.
-    fn registered(&self, direction: Direction, Seen(seen): Seen) -> io::Result<Option<(u64, Edges)>> {
+    pub(super) fn registered(
+        &self,
+        direction: Direction,
+        Seen(seen): Seen,
+    ) -> io::Result<Option<(u64, Edges)>> {
         match seen {
             Some(seen) => Ok(Some(seen)),
             None => self.register(direction),

@@ -41,7 +41,7 @@ impl UnixListener {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<UnixListener> {
-        Socket::new(Std::bind(path)?).map(UnixListener)
+        listen(Std::bind(path)?)
     }
 
     /// As [`bind`](UnixListener::bind), to an address. Never moves.
@@ -57,7 +57,7 @@ impl UnixListener {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn bind_addr(socket_addr: &SocketAddr) -> io::Result<UnixListener> {
-        Socket::new(Std::bind_addr(socket_addr)?).map(UnixListener)
+        listen(Std::bind_addr(socket_addr)?)
     }
 
     /// Waits for a connection and takes it. A moving call.
@@ -176,6 +176,12 @@ impl UnixListener {
         self.0.note_shut();
         Ok(rustix::net::shutdown(self.0.std(), rustix::net::Shutdown::Both)?)
     }
+}
+
+/// With as long a queue as the kernel allows; std's is short.
+fn listen(listener: Std) -> io::Result<UnixListener> {
+    rustix::net::listen(&listener, i32::MAX)?;
+    Socket::new(listener).map(UnixListener)
 }
 
 /// The connections that come to a [`UnixListener`], without end.

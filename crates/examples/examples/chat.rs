@@ -1,0 +1,139 @@
+//! A chat server: what one says goes to all others. Each client has a goroutine that reads and one that writes; a hub, which
+//! alone knows who is there, passes lines from the ones to the others over channels. Ctrl-C cancels the context that everything
+//! runs in, and the server ends gracefully.
+//!
+//! `cargo run --release -p gosched-examples --example chat`, then several `nc 127.0.0.1 7778`.
+
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gosched::chan::{Receiver, Sender, bounded};
+use gosched::net::{Shutdown, TcpStream};
+use gosched::{JoinHandle, context, go, sleep};
+use gosched_examples::{Failure, accept_each, listen, run, until_interrupted};
+
+const USAGE: &str = "usage: chat [HOST:PORT]
+
+A chat server, on 127.0.0.1:7778 unless told otherwise (port 0: any that is free). The first line a client sends is its
+name; every other goes to everybody else. Ctrl-C ends it: everybody is told.";
+
+/// Lines that may wait for a slow client; who has more is dropped.
+const PATIENCE: usize = 100;
+/// How long connections are given to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What clients tell the hub.
+enum Event {
+    Joins { id: usize, name: String, lines: Sender<Arc<str>> },
+    Says { id: usize, line: String },
+    Leaves { id: usize },
+}
+
+fn main() -> ExitCode {
+    run(USAGE, 0..=1, |arguments| {
+        let address = arguments.first().map_or("127.0.0.1:7778", String::as_str);
+        let listener = listen(address)?;
+        let ctx = until_interrupted()?;
+        let (events, inbox) = bounded(PATIENCE);
+        // Outside the context: it goes on until the last client has left.
+        let hub = go(move || hub(&inbox));
+        let mut clients = Vec::new();
+        context::enter(&ctx, || {
+            accept_each(&listener, |stream, _peer| {
+                let (id, events) = (clients.len(), events.clone());
+                clients.push(go(move || serve(id, stream, &events)));
+            });
+        });
+        drop(events);
+        drop(listener);
+        wait_for(&clients)?;
+        hub.join().map_err(|_| Failure::new("the hub panicked"))?;
+        println!("bye");
+        Ok(())
+    })
+}
+
+/// Waits for all to end, for a while.
+fn wait_for(clients: &[JoinHandle<()>]) -> Result<(), Failure> {
+    let deadline = Instant::now() + GRACE;
+    while clients.iter().any(|client| !client.is_finished()) {
+        if Instant::now() >= deadline {
+            let stragglers: Vec<_> = clients.iter().filter(|client| !client.is_finished()).collect();
+            let ids: Vec<_> = stragglers.iter().map(|client| client.thread().id()).collect();
+            return Err(Failure::new(format!("{} connections did not end: {ids:?}", ids.len())));
+        }
+        sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Reads what a client says, until it leaves or the context ends.
+fn serve(id: usize, stream: TcpStream, events: &Sender<Event>) {
+    let stream = Arc::new(stream);
+    let (lines, outbox) = bounded(PATIENCE);
+    // The farewell is written when the context has ended already, so not in it.
+    let writer = context::enter(&context::background(), || {
+        let stream = Arc::clone(&stream);
+        go(move || write_all(&stream, &outbox))
+    });
+    let mut input = BufReader::new(&*stream).lines();
+    let tell = |event| context::enter(&context::background(), || events.send(event).is_ok());
+    match input.next() {
+        Some(Ok(name)) => {
+            tell(Event::Joins { id, name, lines });
+            for line in input.map_while(Result::ok) {
+                tell(Event::Says { id, line });
+            }
+            tell(Event::Leaves { id });
+        }
+        // Gone without a name: there is nothing to write, and the writer ends.
+        _ => drop(lines),
+    }
+    let _ = writer.join();
+}
+
+/// Writes what the hub sends to this client, until there is no more or the client is gone.
+fn write_all(mut stream: &TcpStream, lines: &Receiver<Arc<str>>) {
+    let _ = stream.set_write_timeout(Some(GRACE));
+    for line in lines {
+        if stream.write_all(line.as_bytes()).is_err() {
+            break;
+        }
+    }
+    // Ends the reader too.
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+/// Knows who is there, and passes on what they say.
+fn hub(inbox: &Receiver<Event>) {
+    let mut clients: HashMap<usize, (String, Sender<Arc<str>>)> = HashMap::new();
+    for event in inbox {
+        let (from, text) = match event {
+            Event::Joins { id, name, lines } => {
+                let text = format!("* {name} is here\n");
+                let _ = lines.try_send(format!("* welcome, {name}\n").into());
+                clients.insert(id, (name, lines));
+                (id, text)
+            }
+            Event::Says { id, line } => match clients.get(&id) {
+                Some((name, _)) => (id, format!("{name}: {line}\n")),
+                None => continue,
+            },
+            Event::Leaves { id } => match clients.remove(&id) {
+                Some((name, lines)) => {
+                    let _ = lines.try_send("* goodbye\n".into());
+                    (id, format!("* {name} has left\n"))
+                }
+                None => continue,
+            },
+        };
+        let text: Arc<str> = text.into();
+        // Who has so many lines to read has fallen asleep.
+        clients.retain(|id, (_, lines)| *id == from || lines.try_send(Arc::clone(&text)).is_ok());
+    }
+}

@@ -1,0 +1,207 @@
+//! What the network examples share: a command line with `--help`, errors that say what to do, a loop that accepts connections
+//! and survives shortages, and Ctrl-C as a cancelled context.
+//!
+//! The programs are in `examples/`: `cargo run --release -p gosched-examples --example echo_server -- --help`.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use gosched::context::{Context, background};
+use gosched::net::{SocketAddr, TcpListener, TcpStream};
+use gosched::os::unix::net::UnixStream;
+use gosched::time;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+/// Why a program ends badly: a sentence for its user.
+///
+/// ```
+/// let failure = gosched_examples::Failure::new("the port is taken");
+/// assert_eq!(failure.to_string(), "the port is taken");
+/// ```
+#[derive(Debug)]
+pub struct Failure(String);
+
+impl Failure {
+    /// With this sentence.
+    ///
+    /// ```
+    /// let failure = gosched_examples::Failure::new("no");
+    /// # drop(failure);
+    /// ```
+    pub fn new(sentence: impl Into<String>) -> Failure {
+        Failure(sentence.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs a program as the main goroutine: `--help` prints `usage`; a failure is said on standard error, with status 1; a wrong
+/// command line with status 2.
+///
+/// `main` gets the arguments, of which there are between `least` and `most`.
+///
+/// ```
+/// let code = gosched_examples::run("usage: nothing", 0..=usize::MAX, |arguments| {
+///     drop(arguments);
+///     Ok(())
+/// });
+/// # drop(code);
+/// ```
+pub fn run(
+    usage: &str,
+    count: std::ops::RangeInclusive<usize>,
+    main: impl FnOnce(Vec<String>) -> Result<(), Failure> + Send,
+) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{usage}");
+        return ExitCode::SUCCESS;
+    }
+    if !count.contains(&arguments.len()) {
+        eprintln!("{usage}");
+        return ExitCode::from(2);
+    }
+    match gosched::run(|| main(arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Listens on `address`, and says so on standard output; or says why not, and what to do.
+///
+/// ```
+/// let listener = gosched_examples::listen("127.0.0.1:0").unwrap();
+/// let address = listener.local_addr().unwrap().to_string();
+/// let failure = gosched_examples::listen(&address).unwrap_err();
+/// assert!(failure.to_string().contains("in use"));
+/// assert!(gosched_examples::listen("nonsense").is_err());
+/// ```
+pub fn listen(address: &str) -> Result<TcpListener, Failure> {
+    let listener = TcpListener::bind(address).map_err(|error| explain(address, &error))?;
+    match listener.local_addr() {
+        Ok(address) => println!("listening on {address}"),
+        Err(error) => return Err(explain(address, &error)),
+    }
+    Ok(listener)
+}
+
+fn explain(address: &str, error: &io::Error) -> Failure {
+    let advice = match error.kind() {
+        ErrorKind::AddrInUse => {
+            "the port is in use: end the program that has it, or choose another".to_owned()
+        }
+        ErrorKind::AddrNotAvailable => "this machine does not have that address".to_owned(),
+        ErrorKind::PermissionDenied => "ports below 1024 need privileges: choose a higher one".to_owned(),
+        ErrorKind::InvalidInput => "give an address as HOST:PORT, like 127.0.0.1:7777".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure(format!("cannot listen on {address}: {advice}"))
+}
+
+/// Connects to `address`, or says why not.
+///
+/// ```
+/// let listener = gosched::net::TcpListener::bind("127.0.0.1:0").unwrap();
+/// let stream = gosched_examples::connect(&listener.local_addr().unwrap().to_string());
+/// assert!(stream.is_ok());
+/// ```
+pub fn connect(address: &str) -> Result<TcpStream, Failure> {
+    TcpStream::connect(address).map_err(|error| match error.kind() {
+        ErrorKind::ConnectionRefused => Failure(format!("cannot connect to {address}: nobody listens there")),
+        ErrorKind::InvalidInput => {
+            Failure(format!("cannot connect to {address}: give an address as HOST:PORT"))
+        }
+        _ => Failure(format!("cannot connect to {address}: {error}")),
+    })
+}
+
+/// What the first and the longest pause are when descriptors have run out.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+
+/// Gives each connection to `each`, until the listener is shut down or the context ends.
+///
+/// A connection that was broken off before it was taken is passed over. When descriptors or memory run out this is said once,
+/// and tried again after a pause, which grows while it goes on.
+///
+/// ```
+/// use gosched::net::{TcpListener, TcpStream};
+///
+/// gosched::run(|| {
+///     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+///     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+///     let mut served = 0;
+///     gosched_examples::accept_each(&listener, |_stream, _peer| {
+///         served += 1;
+///         listener.shutdown().unwrap();
+///     });
+///     assert_eq!(served, 1);
+/// # drop(client);
+/// });
+/// ```
+pub fn accept_each(listener: &TcpListener, mut each: impl FnMut(TcpStream, SocketAddr)) {
+    let mut pause = PAUSES.0;
+    let mut said = false;
+    loop {
+        match listener.accept() {
+            Ok((stream, peer)) => {
+                pause = PAUSES.0;
+                each(stream, peer);
+            }
+            Err(error) if is_shortage(&error) => {
+                if !said {
+                    said = true;
+                    eprintln!("cannot take a connection now ({error}); going on when there is room again");
+                }
+                if time::sleep(pause).is_err() {
+                    return;
+                }
+                pause = (pause * 2).min(PAUSES.1);
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+            // The context has ended, or the listener was shut down.
+            Err(_) => return,
+        }
+    }
+}
+
+/// `ENFILE`, `EMFILE`, `ENOBUFS`, `ENOMEM`.
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(23 | 24 | 105 | 12))
+}
+
+/// A context that is cancelled by Ctrl-C, or by a polite `kill`.
+///
+/// ```
+/// let ctx = gosched_examples::until_interrupted().unwrap();
+/// assert!(!ctx.is_cancelled());
+/// ```
+pub fn until_interrupted() -> Result<Context, Failure> {
+    let ctx = background().with_cancel();
+    let watch = || -> io::Result<UnixStream> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        pipe::register(SIGINT, theirs.try_clone()?)?;
+        pipe::register(SIGTERM, theirs)?;
+        Ok(ours.into())
+    };
+    let mut signals = watch().map_err(|error| Failure(format!("cannot watch for signals: {error}")))?;
+    let cancelled = ctx.clone();
+    gosched::go(move || {
+        let _ = signals.read(&mut [0; 1]);
+        cancelled.cancel();
+    });
+    Ok(ctx)
+}

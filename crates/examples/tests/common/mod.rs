@@ -1,0 +1,129 @@
+//! Runs an example as a program, with a watchdog: whatever does not end in time is killed, and the test fails.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn program(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test.parent().unwrap().parent().unwrap().join("examples").join(name);
+    assert!(path.exists(), "{} is not built", path.display());
+    path
+}
+
+/// Runs it to its end.
+pub fn finish(name: &str, arguments: &[&str]) -> Output {
+    let mut child = Command::new(program(name))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            panic!("{name} {arguments:?} did not end: {:?}", child.wait_with_output());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// A server that runs until this is dropped.
+pub struct Server {
+    name: &'static str,
+    child: Child,
+    lines: Receiver<String>,
+    errors: Receiver<String>,
+    pub address: String,
+}
+
+impl Server {
+    /// Starts it; its first line tells its address.
+    pub fn start(name: &'static str, arguments: &[&str]) -> Server {
+        Server::start_command(name, Command::new(program(name)).args(arguments))
+    }
+
+    /// As [`start`](Server::start), in a shell that first does `setup`.
+    pub fn start_after(setup: &str, name: &'static str, arguments: &[&str]) -> Server {
+        let script = format!("{setup}; exec \"$0\" \"$@\"");
+        Server::start_command(
+            name,
+            Command::new("sh").args(["-c", &script]).arg(program(name)).args(arguments),
+        )
+    }
+
+    fn start_command(name: &'static str, command: &mut Command) -> Server {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = read(child.stdout.take().unwrap());
+        let errors = read(child.stderr.take().unwrap());
+        let mut server = Server { name, child, lines, errors, address: String::new() };
+        let first = server.line();
+        server.address = first.strip_prefix("listening on ").expect("it says where").to_owned();
+        server
+    }
+
+    /// The next line on its standard output.
+    pub fn line(&self) -> String {
+        match self.lines.recv_timeout(LIMIT) {
+            Ok(line) => line,
+            Err(_) => panic!("{} says nothing: {:?}", self.name, self.errors.try_iter().collect::<Vec<_>>()),
+        }
+    }
+
+    /// What it has written on standard error so far.
+    pub fn said(&self) -> Vec<String> {
+        self.errors.try_iter().collect()
+    }
+
+    /// A connection to it.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream
+    }
+
+    /// Ends it as Ctrl-C does; it says goodbye and ends well.
+    pub fn interrupt(mut self) {
+        // SAFETY: the child is not waited for yet, so its id is its own.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        assert_eq!(self.line(), "bye");
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < LIMIT, "{} does not end", self.name);
+            thread::sleep(Duration::from_millis(5));
+        };
+        assert!(status.success(), "{} ended by {status}", self.name);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,187 @@
+//! `std::io`, with a standard input whose readers are announced as calls that may block their thread (S19).
+//!
+//! Everything but [`stdin`] is std's own, re-exported.
+//!
+//! ```no_run
+//! use gosched::io;
+//!
+//! gosched::run(|| -> io::Result<()> {
+//!     for line in io::stdin().lines() {
+//!         println!("you said {}", line?);
+//!     }
+//!     Ok(())
+//! })?;
+//! # Ok::<(), io::Error>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+use std::fmt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+use crate::runtime;
+
+#[doc(no_inline)]
+pub use std::io::*;
+
+/// The standard input of this process, which std's [`stdin`](std::io::stdin) reads too, from the same buffer. Never moves.
+///
+/// ```
+/// let input = gosched::io::stdin();
+/// # drop(input);
+/// ```
+#[must_use]
+pub fn stdin() -> Stdin {
+    Stdin(())
+}
+
+/// The standard input, as `std::io::Stdin`: each call locks it for itself.
+///
+/// ```no_run
+/// use std::io::Read;
+///
+/// let mut text = String::new();
+/// gosched::io::stdin().read_to_string(&mut text)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Stdin(());
+
+impl Stdin {
+    /// Keeps everybody else from reading it. A moving call: it may have to wait for whoever reads now.
+    ///
+    /// ```no_run
+    /// use std::io::BufRead;
+    ///
+    /// let mut line = String::new();
+    /// gosched::io::stdin().lock().read_line(&mut line)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn lock(&self) -> StdinLock<'static> {
+        StdinLock(runtime::blocking(|| std::io::stdin().lock()))
+    }
+
+    /// Appends a line, with its end, to `buf`; returns how many bytes that were, 0 at the end. A moving call.
+    ///
+    /// ```no_run
+    /// let mut line = String::new();
+    /// gosched::io::stdin().read_line(&mut line)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn read_line(&self, buf: &mut String) -> Result<usize> {
+        runtime::blocking(|| std::io::stdin().read_line(buf))
+    }
+
+    /// The lines of the input, without their ends. Locks it for good. Each step is a moving call.
+    ///
+    /// ```no_run
+    /// for line in gosched::io::stdin().lines() {
+    ///     println!("{}", line?);
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use = "iterators are lazy and do nothing unless consumed"]
+    pub fn lines(self) -> Lines<StdinLock<'static>> {
+        self.lock().lines()
+    }
+}
+
+impl fmt::Debug for Stdin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stdin").finish_non_exhaustive()
+    }
+}
+
+impl AsFd for Stdin {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        rustix::stdio::stdin()
+    }
+}
+
+impl AsRawFd for Stdin {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
+    }
+}
+
+/// Moving calls.
+impl Read for &Stdin {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        runtime::blocking(|| std::io::stdin().read(buf))
+    }
+
+    fn read_to_end(&mut self, buf: &mut Vec<u8>) -> Result<usize> {
+        runtime::blocking(|| std::io::stdin().read_to_end(buf))
+    }
+
+    fn read_to_string(&mut self, buf: &mut String) -> Result<usize> {
+        runtime::blocking(|| std::io::stdin().read_to_string(buf))
+    }
+}
+
+/// Moving calls.
+impl Read for Stdin {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        (&*self).read(buf)
+    }
+
+    fn read_to_end(&mut self, buf: &mut Vec<u8>) -> Result<usize> {
+        (&*self).read_to_end(buf)
+    }
+
+    fn read_to_string(&mut self, buf: &mut String) -> Result<usize> {
+        (&*self).read_to_string(buf)
+    }
+}
+
+/// The standard input, locked, as `std::io::StdinLock`.
+///
+/// It holds std's own lock. A goroutine that waits for input may go on on another thread and release it there; on Linux that lock
+/// is a word in memory that knows no owner, so this is sound. Whoever else wants it meanwhile waits in an announced call.
+///
+/// ```no_run
+/// use std::io::BufRead;
+///
+/// let first = gosched::io::stdin().lock().lines().next();
+/// # drop(first);
+/// ```
+pub struct StdinLock<'a>(std::io::StdinLock<'a>);
+
+impl fmt::Debug for StdinLock<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdinLock").finish_non_exhaustive()
+    }
+}
+
+/// Moving calls.
+impl Read for StdinLock<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        runtime::blocking(|| self.0.read(buf))
+    }
+
+    fn read_to_end(&mut self, buf: &mut Vec<u8>) -> Result<usize> {
+        runtime::blocking(|| self.0.read_to_end(buf))
+    }
+
+    fn read_to_string(&mut self, buf: &mut String) -> Result<usize> {
+        runtime::blocking(|| self.0.read_to_string(buf))
+    }
+}
+
+/// Moving calls, but for `consume`.
+impl BufRead for StdinLock<'_> {
+    fn fill_buf(&mut self) -> Result<&[u8]> {
+        runtime::blocking(|| self.0.fill_buf())
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.0.consume(n);
+    }
+
+    fn read_until(&mut self, byte: u8, buf: &mut Vec<u8>) -> Result<usize> {
+        runtime::blocking(|| self.0.read_until(byte, buf))
+    }
+
+    fn read_line(&mut self, buf: &mut String) -> Result<usize> {
+        runtime::blocking(|| self.0.read_line(buf))
+    }
+}

@@ -1,0 +1,41 @@
+//! Sockets in async code: the traits of futures-io and of hyper.
+//!
+//! Under a waker of `future::block_on` the poller wakes the goroutine itself; under another executor's, the waker is called from a
+//! goroutine of its own. Contexts and time-outs have no part in this: in async code those are futures too.
+
+#[cfg(feature = "futures-io")]
+mod futures_io;
+#[cfg(feature = "hyper")]
+#[allow(unsafe_code)]
+mod hyper;
+
+use core::task::{Context, Poll};
+use std::io;
+
+use gosched_queue::Direction;
+
+use super::socket::{Socket, StdSocket};
+use crate::netpoll::Promised;
+
+impl<S: StdSocket> Socket<S> {
+    /// As [`run`](Socket::run), for an async task, which is woken when there is something to try.
+    pub(crate) fn poll<T>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        mut op: impl FnMut(&S) -> io::Result<T>,
+    ) -> Poll<io::Result<T>> {
+        loop {
+            let seen = self.source.seen(direction);
+            match op(self.std()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return Poll::Ready(done),
+            }
+            match self.source.wait_async(direction, seen, cx.waker()) {
+                Ok(Promised::Wake) => return Poll::Pending,
+                Ok(Promised::TryAgain) => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
