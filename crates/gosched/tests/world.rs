@@ -151,9 +151,12 @@ fn misuse_is_said_and_the_world_goes_on() {
             panic.downcast_ref::<String>().cloned().unwrap_or_default()
         }
         fn misuse() {
-            for wait in
-                [yield_now as fn(), thread::park, || stop_the_world(|_| ()), || drop(maxprocs(Some(7)))]
-            {
+            for wait in [
+                yield_now as fn(),
+                thread::park,
+                || stop_the_world(|_| ()),
+                || assert_eq!(maxprocs(Some(7)), 0),
+            ] {
                 let said = message(|| stop_the_world(|_| wait()));
                 assert!(said.contains("stop_the_world must not"), "{said:?}");
             }

@@ -30,7 +30,6 @@ mod symtab;
 mod text;
 mod unwind;
 
-#[expect(unused_imports, reason = "for the deadlock detector")]
 pub(crate) use report::{deadlock, forked, stacks, stall, start};
 pub(crate) use stall::Stall;
 

@@ -139,14 +139,13 @@ impl Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         HAS_STOPPED.set(false);
-        let rt = self.m.map(|m| {
+        if let Some(m) = self.m {
             m.set_stopped_world(false);
             // The word says TAKEN, and stays so until `start_the_world` gives the M a P.
             let _ = m.owner.enter();
-            m
-        });
-        SCHED.start_the_world(self.procs, rt, self.own);
-        if rt.is_some() {
+        }
+        SCHED.start_the_world(self.procs, self.m, self.own);
+        if self.m.is_some() {
             Rt::resumed().finish();
         }
         pass_turn();

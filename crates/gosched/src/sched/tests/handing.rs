@@ -137,7 +137,7 @@ fn comes_back_to_an_idle_p() {
                 assert_ne!(now, old, "the old P is somebody else's: an idle one was to be had");
             }
             HOLD.store(true, Ordering::Release);
-            others.map(|other| other.join().unwrap());
+            others.into_iter().for_each(|other| other.join().unwrap());
         }
     });
 }
