@@ -3,7 +3,7 @@
 mod common;
 
 use std::os::unix::process::ExitStatusExt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -206,7 +206,8 @@ fn those_that_are_alike_are_grouped() {
             let other = named("other", parks);
             let dump = loop {
                 let dump = runtime::stacks();
-                if dump.contains("[park] (and 99 others with this stack: ") && of(&dump, "other").is_some() {
+                let other = of(&dump, "other").is_some_and(|part| part.contains("[park"));
+                if other && dump.contains("] (and 99 others with this stack: ") {
                     break dump;
                 }
                 gosched::yield_now();
@@ -214,9 +215,12 @@ fn those_that_are_alike_are_grouped() {
             let heads: Vec<_> = dump.lines().filter(|line| line.starts_with("goroutine ")).collect();
             assert_eq!(heads.len(), 3, "{dump}");
             assert_eq!(heads[0], "goroutine 1 [running]:");
-            let group = "goroutine 2 [park] (and 99 others with this stack: 3 4 5 6 7 8 9 10 11 12 ...):";
-            assert_eq!(heads[1], group);
-            assert!(heads[2].contains("\"other\" [park]:"), "{dump}");
+            assert!(heads[1].starts_with("goroutine 2 [park"), "{dump}");
+            assert!(
+                heads[1].ends_with("] (and 99 others with this stack: 3 4 5 6 7 8 9 10 11 12 ...):"),
+                "{dump}"
+            );
+            assert!(heads[2].contains("\"other\" [park"), "{dump}");
             handles.iter().for_each(|handle| handle.thread().unpark());
             other.thread().unpark();
         });
@@ -354,22 +358,38 @@ fn a_foreign_sigurg_handler_is_left_alone() {
     child("a_foreign_sigurg_handler_is_left_alone", body).procs(2).limit(LIMIT).run().ok();
 }
 
-/// A dump disturbs nobody: calls that a signal would cut short are not.
+/// A dump disturbs nobody: calls that a signal would cut short are not. (Seen to fail when blocked threads are asked by the
+/// signal, too.)
 #[test]
 fn blocked_calls_are_not_interrupted() {
+    static TID: AtomicI32 = AtomicI32::new(0);
     let body = || {
         let naps = || {
-            let time = libc::timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+            TID.store(common::tid(), Ordering::Relaxed);
+            let time = libc::timespec { tv_sec: 0, tv_nsec: 500_000_000 };
             // SAFETY: reads `time`; the other pointer may be null.
             unsafe { libc::nanosleep(&time, std::ptr::null_mut()) }
         };
+        // On its way into the call it may still be asked.
+        let is_in_call = || {
+            let file = format!("/proc/self/task/{}/syscall", TID.load(Ordering::Relaxed));
+            let call = std::fs::read_to_string(file).unwrap_or_default();
+            let number = call.split(' ').next().and_then(|number| number.parse().ok());
+            number == Some(libc::SYS_nanosleep) || number == Some(libc::SYS_clock_nanosleep)
+        };
         gosched::run(|| {
-            let napping = Builder::new().name("naps".into()).spawn(naps).unwrap();
-            until("naps", |part| part.contains("[running, blocked]:\n"));
-            while !napping.is_finished() {
-                let _ = runtime::stacks();
+            let mut seen = false;
+            while !seen {
+                let napping = Builder::new().name("naps".into()).spawn(naps).unwrap();
+                while !is_in_call() && !napping.is_finished() {
+                    gosched::yield_now();
+                }
+                while !napping.is_finished() {
+                    let dump = runtime::stacks();
+                    seen |= of(&dump, "naps").is_some_and(|part| part.contains("[running, blocked]:\n"));
+                }
+                assert_eq!(napping.join().unwrap(), 0, "the call was interrupted");
             }
-            assert_eq!(napping.join().unwrap(), 0, "the call was interrupted");
         });
     };
     child("blocked_calls_are_not_interrupted", body).procs(2).limit(LIMIT).run().ok();

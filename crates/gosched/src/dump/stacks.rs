@@ -1,8 +1,8 @@
 //! From a copied stack to its text, with all that is worth keeping: a process has many goroutines and few different stacks.
 //!
 //! Stacks are recognised. Two with the same program counter and the same length that have the same return addresses in the
-//! same places are the same stack: a look at those places spares the unwinding, which is most of a dump's time (2026-11-16, debug build, 10,000
-//! parked goroutines with 16 frames each: 12 µs each without, 3 with).
+//! same places are the same stack: a look at those places spares the unwinding, which is most of a dump's time
+//! (2026-11-16, debug build, 10,000 parked goroutines with 16 frames each: 12 µs each without, 3 with).
 
 use core::fmt::Write;
 use std::collections::HashMap;
