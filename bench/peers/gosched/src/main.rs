@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chan;
 mod park;
 mod spawn;
 
@@ -18,6 +19,13 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("chan_pingpong", chan::pingpong),
+        ("chan_unbuffered", chan::pass),
+        ("chan_buffered", chan::pass),
+        ("chan_one_to_one", chan::pass),
+        ("chan_select", chan::selects),
+        ("chan_ring", chan::ring),
+        ("skynet", chan::skynet),
     ])
 }
 

@@ -1,6 +1,7 @@
 //! The workloads on may's coroutines. Where a million stacks of its kind cannot be had, it gets
 //! smaller sizes: see `src/rows.rs`. Its stacks are 32 KiB, its default.
 
+mod chan;
 mod park;
 mod spawn;
 
@@ -17,6 +18,11 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("chan_pingpong", chan::pingpong),
+        ("chan_buffered", chan::pass),
+        ("chan_one_to_one", chan::pass),
+        ("chan_ring", chan::ring),
+        ("skynet", chan::skynet),
     ])
 }
 

@@ -207,7 +207,7 @@ fn watch(test: &'static str) {
 }
 
 /// Writes all goroutines to standard error, by way of a test that is over its time at once.
-fn dump(name: &str) {
+pub fn dump(name: &str) {
     let _ = gosched::__private::test(name, Duration::from_millis(1), || {
         gosched::thread::park();
         ExitCode::SUCCESS
