@@ -11,6 +11,14 @@ var workloads = map[string]func(params) sample{
 	"pingpong_park": pingpong,
 	"sleeps":        sleeps,
 	"sleep_1ms":     sleep1ms,
+
+	"chan_pingpong":   chanPingpong,
+	"chan_unbuffered": chanPass,
+	"chan_buffered":   chanPass,
+	"chan_one_to_one": chanPass,
+	"chan_select":     chanSelect,
+	"chan_ring":       chanRing,
+	"skynet":          skynet,
 }
 
 func main() {

@@ -97,6 +97,9 @@ fn close_races_with_everything() {
                 let (s, sent) = (s.clone(), Arc::clone(&sent));
                 go(move || {
                     for value in 0.. {
+                        if value % 10 == 9 {
+                            gosched::yield_now(); // an unbounded channel would take all that a slice can send
+                        }
                         let result = match n % 2 {
                             0 => s.send(value),
                             _ => select! { send(s, value) -> res => res },

@@ -221,7 +221,7 @@ fn nonblocking_race() {
         let (tell, told) = bounded(1);
         s1.send(1).unwrap();
         let other = {
-            let r1 = r1.clone();
+            let (r1, r2) = (r1.clone(), r2.clone());
             go(move || {
                 let both_empty = select! {
                     recv(r1) -> _ => false,

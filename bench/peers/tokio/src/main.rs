@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chan;
 mod park;
 mod sleep;
 mod spawn;
@@ -23,6 +24,13 @@ fn main() -> ExitCode {
         ("pingpong_park", park::pingpong),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
+        ("chan_pingpong", chan::pingpong),
+        ("chan_unbuffered", chan::pass),
+        ("chan_buffered", chan::pass),
+        ("chan_one_to_one", chan::pass),
+        ("chan_select", chan::selects),
+        ("chan_ring", chan::ring),
+        ("skynet", chan::skynet),
     ])
 }
 

@@ -241,7 +241,7 @@ fn watch(test: &'static str) {
 }
 
 /// Writes all goroutines to standard error.
-fn dump(name: &str) {
+pub fn dump(name: &str) {
     gosched::__private::dump(&format!("test {name} hangs; all goroutines:"));
 }
 
