@@ -1,6 +1,7 @@
 //! The workloads on may's coroutines. Where a million stacks of its kind cannot be had, it gets
 //! smaller sizes: see `src/rows.rs`. Its stacks are 32 KiB, its default.
 
+mod lock;
 mod park;
 mod sleep;
 mod spawn;
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("mutex", lock::mutex),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
     ])

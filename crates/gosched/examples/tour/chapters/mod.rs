@@ -16,6 +16,7 @@ mod goroutines;
 mod hogs;
 mod idle;
 mod locals;
+mod locks;
 mod million;
 mod order;
 mod panics;
@@ -26,7 +27,7 @@ mod sleep;
 mod stealing;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 16] = [
+pub static CHAPTERS: [&Chapter; 17] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -35,6 +36,7 @@ pub static CHAPTERS: [&Chapter; 16] = [
     &yielding::CHAPTER,
     &park::CHAPTER,
     &sleep::CHAPTER,
+    &locks::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
     &scope::CHAPTER,
