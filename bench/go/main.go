@@ -9,6 +9,7 @@ var workloads = map[string]func(params) sample{
 	"yield":         yields,
 	"parked":        parked,
 	"pingpong_park": pingpong,
+	"mutex":         mutex,
 	"sleeps":        sleeps,
 	"sleep_1ms":     sleep1ms,
 

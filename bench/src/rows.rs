@@ -136,6 +136,14 @@ pub const WORKLOADS: &[Workload] = &[
         rows: &[Row { title: "skynet, per node", metric: "ns", aim: AtMost(0.4, Go) }],
     },
     Workload {
+        name: "mutex",
+        about: "64 tasks that lock a mutex, count one up and unlock it, per turn",
+        sizes: &[("tasks", 64), ("each", 50_000)],
+        quick: &[("each", 2_000)],
+        limits: &[],
+        rows: &[Row { title: "mutex, 64 contenders", metric: "ns", aim: AtMost(1.0, Go) }],
+    },
+    Workload {
         name: "fib",
         about: "parallel fib without channels: one spawn and one join per call, per spawn",
         sizes: &[("depth", 32)],

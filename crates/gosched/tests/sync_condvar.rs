@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Random, child, join_all};
+use common::{Random, child, join_all, settle};
 use gosched::sync::{Arc, Barrier, Condvar, Mutex};
 use gosched::{go, yield_now};
 
@@ -144,14 +144,14 @@ fn first_come_first_notified() {
                         let guard = shared.0.lock().unwrap();
                         shared.1.wait(guard).unwrap().push(i);
                     });
-                    yield_now();
+                    settle();
                     waiter
                 })
                 .collect();
             for woken in 0..10 {
                 assert_eq!(shared.0.lock().unwrap().len(), woken, "one at a time");
                 shared.1.notify_one();
-                yield_now();
+                settle();
             }
             join_all(waiters);
             assert_eq!(*shared.0.lock().unwrap(), (0..10).collect::<Vec<_>>());

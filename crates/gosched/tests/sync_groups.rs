@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{Random, child, join_all};
+use common::{Random, child, join_all, settle};
 use gosched::runtime::goexit;
 use gosched::sync::{Arc, ErrGroup, Mutex, Semaphore, WaitGroup};
 use gosched::{context, go, time, yield_now};
@@ -193,7 +193,6 @@ fn a_semaphore_serves_in_order() {
     let order = child("a_semaphore_serves_in_order", || {
         gosched::run(|| {
             let (semaphore, log) = (Arc::new(Semaphore::new(2)), Arc::new(Mutex::new(Vec::new())));
-            // With one P each has run as far as it can when we are back from a yield.
             let askers: Vec<_> = [3, 1, 2, 1]
                 .into_iter()
                 .map(|n| {
@@ -202,7 +201,7 @@ fn a_semaphore_serves_in_order() {
                         std::mem::forget(semaphore.acquire_many(n));
                         log.lock().unwrap().push(n);
                     });
-                    yield_now();
+                    settle();
                     asker
                 })
                 .collect();
@@ -210,7 +209,7 @@ fn a_semaphore_serves_in_order() {
             let mut seen = Vec::new();
             for served in [&[3][..], &[3, 1], &[3, 1], &[3, 1, 2], &[3, 1, 2, 1]] {
                 semaphore.release();
-                yield_now();
+                settle();
                 seen.push(log.lock().unwrap().clone());
                 assert_eq!(seen.last().unwrap(), served, "{seen:?}");
             }

@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{child, threads};
+use common::{child, settle, threads};
 use gosched::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Semaphore, WaitGroup};
 use gosched::{go, yield_now};
 
@@ -128,9 +128,7 @@ fn a_dump_shows_what_is_waited_for() {
             go(|| drop(SEMAPHORE.acquire()));
             go(|| drop(BARRIER.wait()));
             go(|| *CELL.wait());
-            for _ in 0..10 {
-                yield_now();
-            }
+            settle();
             std::mem::forget(held);
         });
         let _ = gosched::__private::test("of everything", Duration::from_millis(1), || {

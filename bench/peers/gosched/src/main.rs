@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod chan;
+mod lock;
 mod park;
 mod sleep;
 mod spawn;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("mutex", lock::mutex),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
         ("chan_pingpong", chan::pingpong),

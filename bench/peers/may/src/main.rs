@@ -2,6 +2,7 @@
 //! smaller sizes: see `src/rows.rs`. Its stacks are 32 KiB, its default.
 
 mod chan;
+mod lock;
 mod park;
 mod sleep;
 mod spawn;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("mutex", lock::mutex),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
         ("chan_pingpong", chan::pingpong),

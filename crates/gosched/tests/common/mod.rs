@@ -339,3 +339,9 @@ pub fn compute_for(d: Duration) {
         std::hint::spin_loop();
     }
 }
+
+/// With one P: lets all others run until they wait for something. (One yield would do, if the fairness tick did not
+/// sometimes pick the yielder first.)
+pub fn settle() {
+    (0..5).for_each(|_| gosched::yield_now());
+}

@@ -19,6 +19,7 @@ mod goroutines;
 mod hogs;
 mod idle;
 mod locals;
+mod locks;
 mod million;
 mod order;
 mod panics;
@@ -31,7 +32,7 @@ mod stealing;
 mod timers;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 21] = [
+pub static CHAPTERS: [&Chapter; 22] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -44,6 +45,7 @@ pub static CHAPTERS: [&Chapter; 21] = [
     &sleep::CHAPTER,
     &timers::CHAPTER,
     &context::CHAPTER,
+    &locks::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
     &scope::CHAPTER,
