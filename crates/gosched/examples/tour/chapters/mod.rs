@@ -11,6 +11,7 @@ use crate::page::Page;
 
 mod blocked;
 mod deep;
+mod echo;
 mod foreign;
 mod goroutines;
 mod hogs;
@@ -26,7 +27,7 @@ mod sleep;
 mod stealing;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 16] = [
+pub static CHAPTERS: [&Chapter; 17] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -37,6 +38,7 @@ pub static CHAPTERS: [&Chapter; 16] = [
     &sleep::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
+    &echo::CHAPTER,
     &scope::CHAPTER,
     &panics::CHAPTER,
     &locals::CHAPTER,
