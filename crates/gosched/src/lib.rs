@@ -20,6 +20,9 @@
 //! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
 //! - [`sync`]: locks, with the names of `std::sync`
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
+//! - [`net`], [`os::unix::net`]: sockets, with the names of `std::net`: a goroutine waits, not a thread
+//! - [`fs`], [`process`], [`io`]: files, programs and the standard input, each call announced as one that may block
+//! - [`future`]: async code called from goroutines, and the other way round
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
 //! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine

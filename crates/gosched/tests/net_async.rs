@@ -143,7 +143,7 @@ fn another_executor() {
     });
 }
 
-/// A waker that panics keeps nobody else from being woken. (They are called in the order in which they came.)
+/// A waker that panics keeps nobody else from being woken.
 #[test]
 fn a_waker_that_panics() {
     struct Called(Mutex<bool>, Condvar, bool);

@@ -69,8 +69,8 @@ fn deadlines_end_waits() {
     with_procs("deadlines_end_waits", || {
         let limit = Duration::from_millis(20);
         let (mut ours, _theirs) = UnixStream::pair().unwrap();
-        let ctx = context::background().with_timeout(limit);
         let began = Instant::now();
+        let ctx = context::background().with_timeout(limit);
         let read = context::enter(&ctx, || ours.read_exact(&mut [0; 8]));
         assert_ended(read, ErrorKind::TimedOut, ContextError::DeadlineExceeded);
         assert!(began.elapsed() >= limit);

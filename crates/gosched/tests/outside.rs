@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::{Command as StdCommand, Stdio as StdStdio};
@@ -55,6 +55,13 @@ fn ticker() -> (Arc<AtomicUsize>, gosched::JoinHandle<()>) {
         }
     });
     (turns, handle)
+}
+
+/// Waits until the ticker has had so many turns; the watchdog sees to it that it does.
+fn until_turns(turns: &AtomicUsize, n: usize) {
+    while turns.load(Ordering::Relaxed) < n {
+        gosched::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Files: what is written is read, at positions too; options and permissions are as in std; errors are std's.
@@ -112,8 +119,7 @@ fn a_file_that_blocks() {
             let pipe = pipe.clone();
             move || fs::read_to_string(pipe).unwrap()
         });
-        gosched::sleep(Duration::from_millis(20));
-        assert!(turns.load(Ordering::Relaxed) > 0);
+        until_turns(&turns, 5);
         let mut writer = OpenOptions::new().write(true).open(&pipe).unwrap();
         writer.write_all(b"through the pipe").unwrap();
         drop(writer);
@@ -131,7 +137,7 @@ fn programs() {
         let sleeps =
             (0..10).map(|_| go(|| Command::new("sleep").arg("0.1").status().unwrap().success())).collect();
         assert_eq!(join_all(sleeps), [true; 10]);
-        assert!(turns.load(Ordering::Relaxed) > 0);
+        until_turns(&turns, 5);
         drop(turns);
         ticking.join().unwrap();
 
@@ -179,14 +185,23 @@ fn standard_input() {
         .spawn()
         .unwrap();
     let mut input = process.stdin.take().unwrap();
+    let mut output = BufReader::new(process.stdout.take().unwrap());
+    // Only when others have had their turns while it waits is there anything to read.
+    let mut line = String::new();
+    while !line.contains("others have their turns") {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0);
+    }
     for line in ["one\n", "two\nthree\n", "four\nrest without end"] {
         std::thread::sleep(Duration::from_millis(30));
         input.write_all(line.as_bytes()).unwrap();
     }
     drop(input);
     // Ends by itself: its own watchdog sees to that.
-    let output = String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap();
-    assert!(output.contains("heard: one|two|three|four|rest without end"), "{output}");
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(process.wait().unwrap().success());
+    assert!(rest.contains("heard: one|two|three|four|rest without end"), "{rest}");
 }
 
 fn read_lines() {
@@ -201,9 +216,10 @@ fn read_lines() {
         }
         Ok(heard)
     });
+    until_turns(&turns, 5);
+    println!("others have their turns");
     let heard = reader.join().unwrap().unwrap();
     println!("heard: {}", heard.join("|"));
-    assert!(turns.load(Ordering::Relaxed) > 1);
     drop(turns);
     ticking.join().unwrap();
 }

@@ -14,14 +14,17 @@
 //! - `generation`, the counts and the queues change under the lock only;
 //! - a [`WaitNode`] is in at most one queue, whose links are under that lock; its owner takes it out
 //!   ([`Readiness::forget`]) before the node goes away, unless a report has;
-//! - reports and closes do not touch a node any more after they have claimed it: its owner may be on its way already.
+//! - reports and closes do not touch a node any more after they have claimed it: its owner may be on its way already;
+//! - nothing is allocated or freed under the lock: an async task, which has no frame to wait in, brings a [`TaskNode`], and
+//!   whoever ends its wait gets it.
 
 use core::cell::Cell;
-use core::ptr::null;
+use core::ptr::{NonNull, null, null_mut};
 
 use crate::claim::{Claim, Outcome};
+use crate::list::{Linked, List};
 use crate::lock::{Lock, LockGuard};
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// What a descriptor can be ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,17 +89,84 @@ impl<W> Default for WaitNode<W> {
     }
 }
 
+/// An async task that waits for a direction, on the heap.
+pub struct TaskNode<W> {
+    /// Whom to notify.
+    pub task: W,
+    link: AtomicPtr<TaskNode<W>>,
+}
+
+impl<W> TaskNode<W> {
+    /// A node that is in no queue.
+    pub fn new(task: W) -> Box<TaskNode<W>> {
+        Box::new(TaskNode { task, link: AtomicPtr::new(null_mut()) })
+    }
+}
+
+// SAFETY: always the same field, which only lists write to.
+unsafe impl<W> Linked for TaskNode<W> {
+    fn link(&self) -> &AtomicPtr<TaskNode<W>> {
+        &self.link
+    }
+}
+
+/// Nodes of tasks, in the order in which they came. Emptied before it is dropped, or they are leaked.
+#[must_use = "the nodes of a dropped list are lost"]
+pub struct Tasks<W>(List<TaskNode<W>>);
+
+impl<W> Tasks<W> {
+    /// None.
+    pub const fn new() -> Tasks<W> {
+        Tasks(List::new())
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Appends one. Allocates nothing.
+    pub fn push(&mut self, node: Box<TaskNode<W>>) {
+        // SAFETY: a node in a box is in no list; as long as it is in this one nobody else has it.
+        unsafe { self.0.push_back(NonNull::from(Box::leak(node))) };
+    }
+
+    /// Takes the first. Frees nothing.
+    pub fn pop(&mut self) -> Option<Box<TaskNode<W>>> {
+        // SAFETY: `push` took it out of a box.
+        self.0.pop_front().map(|node| unsafe { Box::from_raw(node.as_ptr()) })
+    }
+
+    /// Appends all of `other`'s.
+    pub fn append(&mut self, other: Tasks<W>) {
+        self.0.append(other.0);
+    }
+}
+
+impl<W> Default for Tasks<W> {
+    fn default() -> Tasks<W> {
+        Tasks::new()
+    }
+}
+
+/// Somebody whose wait has ended.
+pub enum Woken<W> {
+    /// To be woken.
+    Waiter(W),
+    /// To be notified; its node is not to be freed here.
+    Task(Box<TaskNode<W>>),
+}
+
 /// Those who wait for one direction.
 struct Queue<W> {
     first: *const WaitNode<W>,
     last: *const WaitNode<W>,
-    /// Async tasks: they are notified, and have no node.
-    tasks: Vec<W>,
+    tasks: Tasks<W>,
 }
 
 impl<W> Queue<W> {
     const fn new() -> Queue<W> {
-        Queue { first: null(), last: null(), tasks: Vec::new() }
+        Queue { first: null(), last: null(), tasks: Tasks::new() }
     }
 
     /// # Safety
@@ -132,7 +202,7 @@ impl<W> Queue<W> {
     }
 
     /// Empties the queue; gives those whose wait this ends to `sink`. Returns how many left it.
-    fn wake_all(&mut self, outcome: Outcome, sink: &mut impl FnMut(W)) -> usize {
+    fn wake_all(&mut self, outcome: Outcome, sink: &mut impl FnMut(Woken<W>)) -> usize {
         let mut left = 0;
         // SAFETY: what is queued is alive; a node is not touched after it was claimed.
         while let Some(node) = unsafe { self.first.as_ref() } {
@@ -140,11 +210,13 @@ impl<W> Queue<W> {
             unsafe { self.unlink(node) };
             left += 1;
             if let Some(waiter) = node.claim.claim(outcome) {
-                sink(waiter);
+                sink(Woken::Waiter(waiter));
             }
         }
-        left += self.tasks.len();
-        self.tasks.drain(..).for_each(sink);
+        while let Some(task) = self.tasks.pop() {
+            left += 1;
+            sink(Woken::Task(task));
+        }
         left
     }
 }
@@ -152,7 +224,7 @@ impl<W> Queue<W> {
 /// The state of one descriptor. `W` is a waiter.
 ///
 /// ```
-/// use gosched_queue::{Direction, Directions, Outcome, Readiness, WaitNode};
+/// use gosched_queue::{Direction, Directions, Outcome, Readiness, WaitNode, Woken};
 ///
 /// let readiness = Readiness::new();
 /// let ready = Outcome::new(8).unwrap();
@@ -164,7 +236,11 @@ impl<W> Queue<W> {
 /// // SAFETY: the node stays where it is until the report has taken it out.
 /// unsafe { room.enqueue(&node) };
 /// let mut woken = Vec::new();
-/// let left = readiness.report(0, Directions { read: true, write: false }, ready, |waiter| woken.push(waiter));
+/// let left = readiness.report(0, Directions { read: true, write: false }, ready, |who| {
+///     if let Woken::Waiter(waiter) = who {
+///         woken.push(waiter);
+///     }
+/// });
 /// assert_eq!((left, woken), (1, vec!["the reader"]));
 /// assert!(readiness.wait_unless_changed(0, Direction::Read, seen).is_none());
 /// ```
@@ -237,7 +313,7 @@ impl<W> Readiness<W> {
         generation: u32,
         directions: Directions,
         outcome: Outcome,
-        mut sink: impl FnMut(W),
+        mut sink: impl FnMut(Woken<W>),
     ) -> usize {
         let mut queues = self.queues.lock();
         if self.generation() != generation {
@@ -248,7 +324,7 @@ impl<W> Readiness<W> {
 
     /// The descriptor is closed, or was never opened: ends all waits with `outcome`, as [`report`](Readiness::report) does,
     /// and begins the next generation.
-    pub fn renew(&self, outcome: Outcome, mut sink: impl FnMut(W)) -> usize {
+    pub fn renew(&self, outcome: Outcome, mut sink: impl FnMut(Woken<W>)) -> usize {
         let mut queues = self.queues.lock();
         self.generation.store(self.generation().wrapping_add(1), Ordering::Relaxed);
         self.wake(&mut queues, Directions::BOTH, outcome, &mut sink)
@@ -259,7 +335,7 @@ impl<W> Readiness<W> {
         queues: &mut [Queue<W>; 2],
         directions: Directions,
         outcome: Outcome,
-        sink: &mut impl FnMut(W),
+        sink: &mut impl FnMut(Woken<W>),
     ) -> usize {
         let mut left = 0;
         for direction in [Direction::Read, Direction::Write] {
@@ -301,14 +377,25 @@ impl<W> Room<'_, W> {
     }
 
     /// Queues an async task, in the place of one that is the `same`, if there is one: that one comes back. Releases the lock.
-    pub fn enqueue_task(mut self, task: W, mut same: impl FnMut(&W, &W) -> bool) -> Option<W> {
+    pub fn enqueue_task(
+        mut self,
+        mut node: Box<TaskNode<W>>,
+        mut same: impl FnMut(&W, &W) -> bool,
+    ) -> Option<Box<TaskNode<W>>> {
         let tasks = &mut self.queues[self.direction as usize].tasks;
-        match tasks.iter_mut().find(|other| same(other, &task)) {
-            Some(other) => Some(core::mem::replace(other, task)),
-            None => {
-                tasks.push(task);
-                None
+        let mut found = false;
+        for _ in 0..tasks.0.len() {
+            let Some(mut other) = tasks.pop() else { break };
+            if !found && same(&other.task, &node.task) {
+                found = true;
+                core::mem::swap(&mut other.task, &mut node.task);
             }
+            tasks.push(other);
         }
+        if found {
+            return Some(node);
+        }
+        tasks.push(node);
+        None
     }
 }

@@ -10,7 +10,7 @@
 
 mod support;
 
-use gosched_queue::{Direction, Directions, Note, Outcome, Readiness, WaitNode};
+use gosched_queue::{Direction, Directions, Note, Outcome, Readiness, TaskNode, WaitNode, Woken};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -21,6 +21,13 @@ const TIMED_OUT: Outcome = Outcome::MIN;
 const INPUT: Directions = Directions { read: true, write: false };
 
 type Waiter = Arc<Note>;
+
+fn wake(woken: Woken<Waiter>) {
+    match woken {
+        Woken::Waiter(waiter) => waiter.wake(),
+        Woken::Task(node) => node.task.wake(),
+    }
+}
 
 /// Takes one item from `data`, as a goroutine reads from a socket.
 fn read(readiness: &Readiness<Waiter>, data: &AtomicUsize) {
@@ -53,7 +60,7 @@ fn an_edge_is_not_missed() {
             thread::spawn(move || read(&readiness, &data))
         };
         data.fetch_add(1, Ordering::AcqRel);
-        readiness.report(0, INPUT, READY, |waiter: Waiter| waiter.wake());
+        readiness.report(0, INPUT, READY, wake);
         reader.join().unwrap();
     });
 }
@@ -71,7 +78,7 @@ fn an_edge_wakes_all() {
             })
             .collect();
         data.fetch_add(2, Ordering::AcqRel);
-        readiness.report(0, INPUT, READY, |waiter: Waiter| waiter.wake());
+        readiness.report(0, INPUT, READY, wake);
         for reader in readers {
             reader.join().unwrap();
         }
@@ -93,7 +100,7 @@ fn a_time_out_and_a_report_meet() {
         unsafe { room.enqueue(&node) };
         let reporter = {
             let readiness = readiness.clone();
-            thread::spawn(move || readiness.report(0, INPUT, READY, |waiter: Waiter| waiter.wake()))
+            thread::spawn(move || readiness.report(0, INPUT, READY, wake))
         };
         if let Some(waiter) = node.claim.claim(TIMED_OUT) {
             waiter.wake();
@@ -127,5 +134,40 @@ fn a_late_report_wakes_nobody() {
         assert_eq!(late.join().unwrap(), 0);
         assert_eq!(node.claim.outcome(), None);
         assert!(readiness.forget(Direction::Read, &node));
+    });
+}
+
+/// An async task registers while something is reported: it is told to try again, or notified; it is never forgotten. A
+/// second registration takes the place of the first.
+#[test]
+fn a_task_is_not_forgotten() {
+    check(4, || {
+        let readiness = Arc::new(Readiness::<Waiter>::new());
+        let data = Arc::new(AtomicUsize::new(0));
+        let task = {
+            let (readiness, data) = (readiness.clone(), data.clone());
+            thread::spawn(move || {
+                loop {
+                    let note = Arc::new(Note::new());
+                    let seen = readiness.edges(Direction::Read);
+                    if data.load(Ordering::Acquire) > 0 {
+                        return;
+                    }
+                    let enqueue = |note: &Waiter| {
+                        let room = readiness.wait_unless_changed(0, Direction::Read, seen)?;
+                        Some(room.enqueue_task(TaskNode::new(note.clone()), |a, b| Arc::ptr_eq(a, b)))
+                    };
+                    let Some(first) = enqueue(&note) else { continue };
+                    assert!(first.is_none());
+                    if let Some(second) = enqueue(&note) {
+                        assert!(second.is_some(), "the same task is queued once");
+                    }
+                    note.sleep();
+                }
+            })
+        };
+        data.fetch_add(1, Ordering::AcqRel);
+        readiness.report(0, INPUT, READY, wake);
+        task.join().unwrap();
     });
 }

@@ -17,7 +17,7 @@ use crate::runtime;
 use task::Task;
 
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
-pub(crate) use task::{is_own, take_waiter};
+pub(crate) use task::{is_own, notify_own};
 
 /// Runs a future to its end: the goroutine is parked while the future has to wait, and its thread runs others.
 ///

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - A wake-up between two polls is remembered; of several, one. The waiter is taken by whoever wakes, once.
-//! - A waker of ours may be used inside the runtime, by the poller, which recognises it by its table ([`take_waiter`]): there
+//! - A waker of ours may be used inside the runtime, by the poller, which recognises it by its table ([`notify_own`]): there
 //!   nothing foreign runs. Everybody else uses it as any waker.
 
 use core::mem::ManuallyDrop;
@@ -118,12 +118,10 @@ pub(crate) fn is_own(waker: &Waker) -> bool {
 }
 
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
-/// Uses a waker inside the runtime. One of ours tells whom to wake, if anybody; another's comes back.
-pub(crate) fn take_waiter(waker: Waker) -> Result<Option<Waiter>, Waker> {
-    if !is_own(&waker) {
-        return Err(waker);
-    }
-    let waker = ManuallyDrop::new(waker);
-    // SAFETY: a waker of ours, which is not dropped: its count passes on.
-    Ok(unsafe { task(waker.data()) }.notify())
+/// Uses a waker inside the runtime, if it is one of ours: tells whom to wake, if anybody.
+pub(crate) fn notify_own(waker: &Waker) -> Option<Option<Waiter>> {
+    is_own(waker).then(|| {
+        // SAFETY: a waker of ours, whose count stays its own.
+        ManuallyDrop::new(unsafe { task(waker.data()) }).notify()
+    })
 }

@@ -28,8 +28,9 @@ use core::time::Duration;
 use std::io;
 use std::sync::OnceLock;
 
-use gosched_queue::{Directions, List, Outcome, Readied};
+use gosched_queue::{Directions, List, Outcome, Readied, TaskNode, Woken};
 
+use crate::fatal::fatal;
 use crate::g::G;
 use crate::sys::epoll::{Epoll, How, Report};
 use crate::timers::now;
@@ -140,7 +141,10 @@ fn poll(how: How) -> List<G> {
 fn pass_on(report: Report, ready: &mut List<G>) -> usize {
     let (readiness, generation) = slab::find(report.source);
     let directions = Directions { read: report.input, write: report.output };
-    readiness.report(generation, directions, READY, |waiter| collect(waiter, ready))
+    readiness.report(generation, directions, READY, |woken| match woken {
+        Woken::Waiter(waiter) => collect(waiter, ready),
+        Woken::Task(node) => collect_task(node, ready),
+    })
 }
 
 /// Wakes whoever can be woken here; goroutines go to `ready`.
@@ -148,11 +152,18 @@ fn collect(waiter: Waiter, ready: &mut List<G>) {
     match waiter {
         Waiter::Goroutine(g) => make_ready(g, ready),
         Waiter::Thread(parker) => parker.wake(),
-        #[cfg(any(feature = "futures-io", feature = "hyper"))]
-        Waiter::Async(waker) => tasks::wake(waker, ready),
-        // Nobody can await a socket.
-        #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
-        Waiter::Async(_) => {}
+        Waiter::Async(_) => fatal!("netpoll: an async task waits as a goroutine does"),
+    }
+}
+
+/// As [`collect`], for a task. Inside the runtime nothing is freed.
+fn collect_task(node: Box<TaskNode<Waiter>>, ready: &mut List<G>) {
+    #[cfg(any(feature = "futures-io", feature = "hyper"))]
+    tasks::wake(node, ready);
+    #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
+    {
+        let _ = (Box::leak(node), ready);
+        fatal!("netpoll: an async task waits, and none can");
     }
 }
 

@@ -14,11 +14,10 @@
 //! with what was seen.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use core::task::Waker;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use gosched_queue::{Direction, Edges, WaitNode};
+use gosched_queue::{Direction, Edges, Tasks, WaitNode, Woken};
 
 use super::slab::{Place, find};
 use super::{Made, POLLER, READY, count_left, count_waiter, poller};
@@ -193,13 +192,19 @@ impl Slot {
         if registration == 0 {
             return;
         }
-        let mut wakers = Vec::new();
+        let mut tasks = Tasks::new();
         {
             let visitor = Visitor::enter();
-            let left = find(registration).0.renew(READY, |waiter| wakers.extend(visitor.wake(waiter)));
+            let left = find(registration).0.renew(READY, |woken| match woken {
+                Woken::Waiter(waiter) => drop(visitor.wake(waiter)),
+                Woken::Task(node) => tasks.push(node),
+            });
             count_left(left);
         }
         Place::of(registration).give_back();
-        wakers.into_iter().for_each(Waker::wake);
+        // Only now: this is foreign code.
+        while let Some(node) = tasks.pop() {
+            node.task.wake();
+        }
     }
 }

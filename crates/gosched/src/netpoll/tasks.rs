@@ -4,7 +4,11 @@
 //! inside the runtime. So such wakers are handed to a goroutine that does nothing else. The wakers of our own
 //! `future::block_on` need no such care: the poller wakes those who wait there itself.
 //!
-//! Invariant: under the lock, `runner` is there exactly while the goroutine waits, and then there are no wakers.
+//! Nothing is allocated or freed inside the runtime. A task's node is made before it waits; when its wait has ended the node
+//! is *due*, and freed by that goroutine; or, for a waker of ours, *spent*, and serves the next who waits. What lies there
+//! is never more than waited at once.
+//!
+//! Invariant: under the lock, `runner` is there exactly while the goroutine waits, and then nothing is due.
 
 use core::panic::Location;
 use core::task::Waker;
@@ -13,7 +17,7 @@ use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use gosched_queue::{Direction, List, Lock};
+use gosched_queue::{Direction, List, Lock, TaskNode, Tasks};
 
 use super::slab::find;
 use super::source::{Seen, Slot, Source};
@@ -51,50 +55,78 @@ impl Slot {
             ensure_runner();
         }
         let (state, generation) = find(registration);
-        let waiter = Waiter::Async(waker.clone());
+        let node = new_node(waker.clone());
         let visitor = Visitor::enter();
-        let Some(room) = state.wait_unless_changed(generation, direction, edges) else {
-            drop(visitor);
-            return Ok(Promised::TryAgain);
+        let unused = match state.wait_unless_changed(generation, direction, edges) {
+            None => Some(node),
+            Some(room) => {
+                count_waiter();
+                let replaced = room.enqueue_task(node, |a, b| match (a, b) {
+                    (Waiter::Async(a), Waiter::Async(b)) => a.will_wake(b),
+                    _ => false,
+                });
+                count_left(usize::from(replaced.is_some()));
+                SCHED.watch_network();
+                drop(visitor);
+                // Only now: dropping a waker runs foreign code.
+                drop(replaced);
+                return Ok(Promised::Wake);
+            }
         };
-        count_waiter();
-        let replaced = room.enqueue_task(waiter, |a, b| match (a, b) {
-            (Waiter::Async(a), Waiter::Async(b)) => a.will_wake(b),
-            _ => false,
-        });
-        count_left(usize::from(replaced.is_some()));
-        SCHED.watch_network();
         drop(visitor);
-        // Only now: dropping a waker runs foreign code.
-        drop(replaced);
-        Ok(Promised::Wake)
+        drop(unused);
+        Ok(Promised::TryAgain)
     }
 }
 
-/// Uses a waker inside the runtime; goroutines that are to run by it go to `ready`.
-pub(super) fn wake(waker: Waker, ready: &mut List<G>) {
-    let waiter = match future::take_waiter(waker) {
-        Ok(waiter) => waiter,
-        Err(foreign) => notify(foreign),
+/// A node for a task: a spent one, or a new one. Outside the runtime.
+fn new_node(waker: Waker) -> Box<Node> {
+    let spent = {
+        let _visitor = Visitor::enter();
+        POOL.lock().spent.pop()
+    };
+    let task = Waiter::Async(waker);
+    match spent {
+        Some(mut node) => {
+            node.task = task;
+            node
+        }
+        None => TaskNode::new(task),
+    }
+}
+
+/// Notifies a task, inside the runtime; goroutines that are to run by it go to `ready`.
+pub(super) fn wake(node: Box<Node>, ready: &mut List<G>) {
+    let own = match &node.task {
+        Waiter::Async(waker) => future::notify_own(waker),
+        _ => None,
+    };
+    let waiter = match own {
+        Some(waiter) => {
+            POOL.lock().spent.push(node);
+            waiter
+        }
+        None => {
+            let mut pool = POOL.lock();
+            pool.due.push(node);
+            pool.runner.take()
+        }
     };
     if let Some(waiter) = waiter {
         collect(waiter, ready);
     }
 }
 
-struct Tasks {
-    wakers: Vec<Waker>,
+type Node = TaskNode<Waiter>;
+
+struct Pool {
+    /// To be called by the runner.
+    due: Tasks<Waiter>,
+    spent: Tasks<Waiter>,
     runner: Option<Waiter>,
 }
 
-static TASKS: Lock<Tasks> = Lock::new(Tasks { wakers: Vec::new(), runner: None });
-
-/// Leaves a waker to the goroutine. Returns that goroutine's waiter, if it has to be woken. Inside the runtime.
-fn notify(waker: Waker) -> Option<Waiter> {
-    let mut tasks = TASKS.lock();
-    tasks.wakers.push(waker);
-    tasks.runner.take()
-}
+static POOL: Lock<Pool> = Lock::new(Pool { due: Tasks::new(), spent: Tasks::new(), runner: None });
 
 /// Starts the goroutine, once. Outside the runtime.
 fn ensure_runner() {
@@ -116,19 +148,19 @@ fn ensure_runner() {
 
 fn run() {
     loop {
-        let mut wakers = Vec::new();
+        let mut due = Tasks::new();
         let _ = sched::wait(WaitReason::Io, |waiter| {
-            let mut tasks = TASKS.lock();
-            if tasks.wakers.is_empty() {
-                tasks.runner = Some(waiter);
+            let mut pool = POOL.lock();
+            if pool.due.is_empty() {
+                pool.runner = Some(waiter);
                 return Commit::Wait;
             }
-            core::mem::swap(&mut wakers, &mut tasks.wakers);
+            due = core::mem::take(&mut pool.due);
             Commit::Refuse
         });
-        for waker in wakers {
+        while let Some(node) = due.pop() {
             // What a waker panics about is its own executor's business; the others must be called.
-            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+            let _ = catch_unwind(AssertUnwindSafe(|| node.task.wake()));
         }
     }
 }

@@ -14,6 +14,7 @@ mod channels;
 mod context;
 mod deep;
 mod dump;
+mod echo;
 mod foreign;
 mod goroutines;
 mod hogs;
@@ -32,7 +33,7 @@ mod stealing;
 mod timers;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 22] = [
+pub static CHAPTERS: [&Chapter; 23] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -48,6 +49,7 @@ pub static CHAPTERS: [&Chapter; 22] = [
     &locks::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
+    &echo::CHAPTER,
     &scope::CHAPTER,
     &panics::CHAPTER,
     &locals::CHAPTER,
