@@ -12,6 +12,7 @@ use crate::page::Page;
 mod blocked;
 mod channels;
 mod context;
+mod deadlock;
 mod deep;
 mod dump;
 mod echo;
@@ -31,9 +32,10 @@ mod select;
 mod sleep;
 mod stealing;
 mod timers;
+mod world;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 23] = [
+pub static CHAPTERS: [&Chapter; 25] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -55,7 +57,9 @@ pub static CHAPTERS: [&Chapter; 23] = [
     &locals::CHAPTER,
     &deep::CHAPTER,
     &foreign::CHAPTER,
+    &world::CHAPTER,
     &dump::CHAPTER,
+    &deadlock::CHAPTER,
     &idle::CHAPTER,
 ];
 
