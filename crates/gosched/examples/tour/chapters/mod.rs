@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use crate::page::Page;
 
 mod blocked;
+mod context;
 mod deep;
 mod foreign;
 mod goroutines;
@@ -25,9 +26,10 @@ mod parked;
 mod scope;
 mod sleep;
 mod stealing;
+mod timers;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 17] = [
+pub static CHAPTERS: [&Chapter; 19] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -36,6 +38,8 @@ pub static CHAPTERS: [&Chapter; 17] = [
     &yielding::CHAPTER,
     &park::CHAPTER,
     &sleep::CHAPTER,
+    &timers::CHAPTER,
+    &context::CHAPTER,
     &locks::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
