@@ -11,50 +11,51 @@ use gosched::sync::mpsc::{
 };
 use gosched::{context, go, yield_now};
 
+/// A sender of either kind.
+#[derive(Clone)]
+enum Tx {
+    Endless(Sender<(u32, u32)>),
+    Bounded(SyncSender<(u32, u32)>),
+}
+
+impl Tx {
+    fn pair(bound: Option<usize>) -> (Tx, Receiver<(u32, u32)>) {
+        match bound {
+            None => {
+                let (tx, rx) = channel();
+                (Tx::Endless(tx), rx)
+            }
+            Some(n) => {
+                let (tx, rx) = sync_channel(n);
+                (Tx::Bounded(tx), rx)
+            }
+        }
+    }
+
+    fn send_all(self, id: u32) {
+        for n in 0..200 {
+            match &self {
+                Tx::Endless(tx) => tx.send((id, n)).unwrap(),
+                Tx::Bounded(tx) => tx.send((id, n)).unwrap(),
+            }
+        }
+    }
+}
+
 /// Everything that was sent is received, each sender's in its order; goroutines and threads.
 #[test]
 fn everything_arrives() {
     let arrives = child("everything_arrives", || {
         gosched::run(|| {
             for bound in [None, Some(0), Some(1), Some(16)] {
-                let (send, rx): (Box<dyn Fn() -> Box<dyn Fn((u32, u32)) + Send>>, Receiver<(u32, u32)>) =
-                    match bound {
-                        None => {
-                            let (tx, rx) = channel();
-                            (
-                                Box::new(move || {
-                                    Box::new({
-                                        let tx: Sender<_> = tx.clone();
-                                        move |v| tx.send(v).unwrap()
-                                    })
-                                }),
-                                rx,
-                            )
-                        }
-                        Some(n) => {
-                            let (tx, rx) = sync_channel(n);
-                            (
-                                Box::new(move || {
-                                    Box::new({
-                                        let tx: SyncSender<_> = tx.clone();
-                                        move |v| tx.send(v).unwrap()
-                                    })
-                                }),
-                                rx,
-                            )
-                        }
-                    };
+                let (tx, rx) = Tx::pair(bound);
                 let senders: Vec<_> = (0..4)
-                    .map(|i| {
-                        let send = send();
-                        go(move || (0..200).for_each(|n| send((i, n))))
+                    .map(|id| {
+                        let tx = tx.clone();
+                        go(move || tx.send_all(id))
                     })
                     .collect();
-                let thread = {
-                    let send = send();
-                    std::thread::spawn(move || (0..200).for_each(|n| send((4, n))))
-                };
-                drop(send);
+                let thread = std::thread::spawn(move || tx.send_all(4));
                 let mut next = [0; 5];
                 for (sender, n) in rx {
                     assert_eq!(n, next[sender as usize]);

@@ -126,7 +126,7 @@ fn a_dump_shows_what_is_waited_for() {
             go(|| drop(CONDVAR.wait(OTHER.lock().unwrap())));
             go(|| GROUP.wait());
             go(|| drop(SEMAPHORE.acquire()));
-            go(|| drop(BARRIER.wait()));
+            go(|| BARRIER.wait().is_leader());
             go(|| *CELL.wait());
             settle();
             std::mem::forget(held);

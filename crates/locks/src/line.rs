@@ -270,8 +270,8 @@ mod tests {
     fn first_come_first_and_the_front_before_all() {
         let nodes: Vec<Node<usize>> = (0..5).map(Node::new).collect();
         let mut line = Line::new();
-        for i in 0..4 {
-            push(&mut line, &nodes[i], i, End::Back);
+        for (i, node) in nodes[..4].iter().enumerate() {
+            push(&mut line, node, i, End::Back);
         }
         push(&mut line, &nodes[4], 4, End::Front);
         assert_eq!(line.first_tag(), Some(4));

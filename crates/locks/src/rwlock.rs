@@ -165,7 +165,7 @@ impl<W> RwLock<W> {
     }
 
     /// Whether the readers that an announced writer waits for have left.
-    pub fn readers_have_left(&self) -> bool {
+    fn readers_have_left(&self) -> bool {
         // ORDERING: Acquire pairs with the Release of `end_read`.
         self.state.load(Ordering::Acquire) < READER
     }

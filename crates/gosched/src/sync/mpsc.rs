@@ -1,6 +1,6 @@
 //! Channels with the names and semantics of `std::sync::mpsc`: many senders, one receiver.
 //!
-//! Built on [`chan`](crate::chan), whose channels can do more; the errors are std's own. What waits parks its goroutine, or blocks
+//! Built on [`chan`](mod@crate::chan), whose channels can do more; the errors are std's own. What waits parks its goroutine, or blocks
 //! its thread if it isn't one. Under a [context](crate::context) that has ended, a send or receive that would have to wait fails as if
 //! the channel were disconnected.
 //!
