@@ -11,6 +11,7 @@ var workloads = map[string]func(params) sample{
 	"pingpong_park": pingpong,
 	"sleeps":        sleeps,
 	"sleep_1ms":     sleep1ms,
+	"tcp_echo":      tcpEcho,
 }
 
 func main() {

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         ("pingpong_park", park::pingpong),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
+        ("tcp_echo", net::tcp_echo),
     ])
 }
 

@@ -1,6 +1,7 @@
 //! The workloads on may's coroutines. Where a million stacks of its kind cannot be had, it gets
 //! smaller sizes: see `src/rows.rs`. Its stacks are 32 KiB, its default.
 
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         ("pingpong_park", park::pingpong),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
+        ("tcp_echo", net::tcp_echo),
     ])
 }
 

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -18,5 +19,6 @@ fn main() -> ExitCode {
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
         ("sleep_1ms", sleep::sleep_1ms),
+        ("tcp_echo", net::tcp_echo),
     ])
 }

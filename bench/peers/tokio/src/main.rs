@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         ("pingpong_park", park::pingpong),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
+        ("tcp_echo", net::tcp_echo),
     ])
 }
 
@@ -35,6 +37,13 @@ fn run(params: &Params, workload: impl Future<Output = Sample> + Send + 'static)
 fn run_with_time(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
     let mut builder = builder(params);
     builder.enable_time();
+    run_on(builder, workload)
+}
+
+/// As [`run`], with sockets.
+fn run_with_io(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
+    let mut builder = builder(params);
+    builder.enable_io();
     run_on(builder, workload)
 }
 
