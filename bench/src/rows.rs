@@ -3,7 +3,7 @@
 //! A workload is a function of the same name in every program under `peers/` and in `go/`. One that
 //! lacks it shows a dash. Each figure a workload prints (`ns=…`, `bytes=…`) can be a row.
 
-use crate::aim::Aim::{self, AtMost};
+use crate::aim::Aim::{self, AtLeast, AtMost};
 use crate::peer::Peer::{self, Go, May, Threads, Tokio};
 
 /// A size's name and number, given to the programs as `name=number`.
@@ -183,6 +183,14 @@ pub const WORKLOADS: &[Workload] = &[
             Row { title: "a 1 ms sleep, lateness p50, µs", metric: "p50_us", aim: AtMost(0.8, May) },
             Row { title: "a 1 ms sleep, lateness p99, µs", metric: "p99_us", aim: AtMost(0.8, May) },
         ],
+    },
+    Workload {
+        name: "tcp_echo",
+        about: "64 connections in one process, both ends, each sending 64 bytes to and fro",
+        sizes: &[("connections", 64), ("each", 10_000)],
+        quick: &[("each", 500)],
+        limits: &[],
+        rows: &[Row { title: "TCP echo, round trips per s", metric: "per_s", aim: AtLeast(1.0, May) }],
     },
 ];
 

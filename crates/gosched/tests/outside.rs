@@ -86,7 +86,7 @@ fn files() {
                 .map(|i| {
                     go({
                         let shared = Arc::clone(&shared);
-                        move || (&*shared).write_at(&[i; 100], 1000 + 100 * u64::from(i)).unwrap()
+                        move || shared.write_at(&[i; 100], 1000 + 100 * u64::from(i)).unwrap()
                     })
                 })
                 .collect(),

@@ -4,6 +4,7 @@
 
 mod chan;
 mod lock;
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         ("chan_select", chan::selects),
         ("chan_ring", chan::ring),
         ("skynet", chan::skynet),
+        ("tcp_echo", net::tcp_echo),
     ])
 }
 

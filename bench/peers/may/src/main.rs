@@ -3,6 +3,7 @@
 
 mod chan;
 mod lock;
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         ("chan_one_to_one", chan::pass),
         ("chan_ring", chan::ring),
         ("skynet", chan::skynet),
+        ("tcp_echo", net::tcp_echo),
     ])
 }
 

@@ -5,6 +5,7 @@
 
 mod chan;
 mod lock;
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -27,5 +28,6 @@ fn main() -> ExitCode {
         ("chan_one_to_one", chan::pass),
         ("chan_select", chan::selects),
         ("chan_ring", chan::ring),
+        ("tcp_echo", net::tcp_echo),
     ])
 }

@@ -5,6 +5,7 @@
 
 mod chan;
 mod lock;
+mod net;
 mod park;
 mod sleep;
 mod spawn;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ("chan_select", chan::selects),
         ("chan_ring", chan::ring),
         ("skynet", chan::skynet),
+        ("tcp_echo", net::tcp_echo),
     ])
 }
 
@@ -45,6 +47,13 @@ fn run(params: &Params, workload: impl Future<Output = Sample> + Send + 'static)
 fn run_with_time(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
     let mut builder = builder(params);
     builder.enable_time();
+    run_on(builder, workload)
+}
+
+/// As [`run`], with sockets.
+fn run_with_io(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
+    let mut builder = builder(params);
+    builder.enable_io();
     run_on(builder, workload)
 }
 
