@@ -23,7 +23,11 @@ fn run(page: &Page, _: bool) -> Check {
     let (stopped, changed, computing, processors) = gosched::run(|| {
         // ---8<---
         for _ in 0..8 {
-            go(|| while !STOP.load(Ordering::Relaxed) {}); // never enters the library
+            go(|| {
+                while !STOP.load(Ordering::Relaxed) {
+                    std::hint::spin_loop()
+                }
+            }); // never enters the library
         }
         let start = Instant::now();
         let computing = stop_the_world(|world| world.goroutines().filter(|g| g.without_p).count());
