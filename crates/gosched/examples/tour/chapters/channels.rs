@@ -41,7 +41,7 @@ fn primes() -> Vec<u32> {
 
 /// How many values pass a channel on the way to the last prime: each number, through as many filters as it survives.
 fn messages(primes: &[u32]) -> u64 {
-    let survives = |n: u32| primes.iter().take_while(|prime| n % *prime != 0).count() as u64;
+    let survives = |n: u32| primes.iter().take_while(|prime| !n.is_multiple_of(**prime)).count() as u64;
     (2..=primes[primes.len() - 1]).map(|n| 1 + survives(n)).sum()
 }
 
