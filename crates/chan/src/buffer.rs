@@ -33,14 +33,16 @@ impl<T> Ring<T> {
         self.len == self.slots.len()
     }
 
-    /// The slot `n` places behind the head; `n` is at most the number of slots.
+    /// The slot `n` places behind the head; `n` is less than the number of slots.
     #[inline]
     fn slot(&mut self, n: usize) -> *mut T {
         let mut at = self.head + n;
         if at >= self.slots.len() {
             at -= self.slots.len();
         }
-        self.slots[at].as_mut_ptr()
+        debug_assert!(at < self.slots.len());
+        // SAFETY: `head` and `n` are less than the number of slots.
+        unsafe { self.slots.get_unchecked_mut(at) }.as_mut_ptr()
     }
 
     /// # Safety
@@ -149,6 +151,36 @@ impl<T> Buffer<T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// As [`push`](Buffer::push), if that takes nothing but a free slot of the first ring. Returns whether it did.
+    ///
+    /// # Safety
+    /// As for [`push`](Buffer::push).
+    #[inline(always)]
+    pub(crate) unsafe fn push_simply(&mut self, value: *const T) -> bool {
+        let simple = self.first.is_null() && !self.ring.is_full();
+        if simple {
+            // SAFETY: by contract, and not full.
+            unsafe { self.ring.push(value) };
+            self.len += 1;
+        }
+        simple
+    }
+
+    /// As [`pop`](Buffer::pop), if there is one ring and a value in it. Returns whether there was.
+    ///
+    /// # Safety
+    /// As for [`pop`](Buffer::pop).
+    #[inline(always)]
+    pub(crate) unsafe fn pop_simply(&mut self, into: *mut T) -> bool {
+        let simple = self.first.is_null() && self.len > 0;
+        if simple {
+            // SAFETY: by contract; all values are in `ring`.
+            unsafe { self.ring.pop(into) };
+            self.len -= 1;
+        }
+        simple
     }
 
     /// Moves a value in, behind all others.

@@ -21,89 +21,8 @@ use core::ptr::NonNull;
 use gosched_queue::{Lock, LockGuard};
 
 use crate::buffer::{Buffer, NoRoom, Room};
+use crate::outcome::{Filled, Offers, Received, Reserved, Sent, Side};
 use crate::sudog::{Queue, Sudog, Verdict};
-
-/// What became of a value that was to be sent.
-#[derive(Debug)]
-#[must_use]
-pub enum Sent<W> {
-    /// It was handed to a receiver, who has to be woken.
-    Handed(W),
-    /// It is in the buffer.
-    Buffered,
-    /// There is no place for it; it was not moved. The sender may wait.
-    Full,
-    /// The channel is closed; it was not moved.
-    Closed,
-    /// There is no memory for it; it was not moved. See [`State::supply`].
-    NoRoom(NoRoom),
-}
-
-/// What became of an attempt to receive.
-#[derive(Debug)]
-#[must_use]
-pub enum Received<W> {
-    /// There is a value in the slot. If a sender has got on by it, it has to be woken.
-    Taken(Option<W>),
-    /// There is nothing; the receiver may wait.
-    Empty,
-    /// There is nothing, and the channel is closed.
-    Closed,
-    /// There is nothing but a sender without a value, and [`Offers::Decline`] was said.
-    Offer,
-    /// A sender without a value was claimed. The receiver [binds](State::bind) itself to it, has it woken, and waits.
-    Offered(NonNull<Sudog<W>>, W),
-}
-
-/// Whether a receiver is ready to wait for the value of a sender that has none yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offers {
-    /// It is.
-    Accept,
-    /// It is not.
-    Decline,
-}
-
-/// What a sender without a value has got.
-#[derive(Debug)]
-#[must_use]
-pub enum Reserved<W> {
-    /// A place in the buffer: see [`State::fill`].
-    Place,
-    /// A receiver who waits for the value: see [`State::deliver`].
-    Peer(NonNull<Sudog<W>>, Option<W>),
-    /// Nothing; the sender may wait.
-    Full,
-    /// The channel is closed.
-    Closed,
-}
-
-/// What became of a value for a reserved place.
-#[derive(Debug)]
-#[must_use]
-pub enum Filled<W> {
-    /// It was moved. These have to be woken: the receiver who got it, and a sender who got the place.
-    Done(Option<W>, Option<W>),
-    /// It is in the buffer.
-    Buffered,
-    /// The channel was closed meanwhile; the value was not moved, and the place is gone.
-    Closed,
-    /// There is no memory for it; it was not moved, and the place is still reserved.
-    NoRoom(NoRoom),
-}
-
-/// Which queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Those who want to send.
-    Send,
-    /// Those who want to receive.
-    Recv,
-    /// Those who want to know when a send would not wait.
-    WatchSend,
-    /// Those who want to know when a receive would not wait.
-    WatchRecv,
-}
 
 /// A channel for values of type `T`. `W` is whoever waits.
 ///
@@ -214,6 +133,34 @@ impl<T, W> State<T, W> {
         // SAFETY: claimed, so its owner waits, and its slot is free and a T's.
         unsafe { put(node, value) };
         Some(waiter)
+    }
+
+    /// Sends a value, if there is a place for it and that is all there is to it: nobody waits or watches. Returns whether it did.
+    ///
+    /// # Safety
+    /// If this succeeds, the value has been moved out of `value`.
+    #[inline(always)]
+    pub unsafe fn send_simply(&mut self, value: *const T) -> bool {
+        !self.closed
+            && self.receivers.is_empty()
+            && self.recv_watchers.is_empty()
+            && self.has_place()
+            // SAFETY: by contract.
+            && unsafe { self.buffer.push_simply(value) }
+    }
+
+    /// Receives a value, if there is one in the buffer and that is all there is to it: nobody waits or watches. Returns whether it
+    /// did.
+    ///
+    /// # Safety
+    /// `slot` may be written to. If this succeeds it holds the value.
+    #[inline(always)]
+    pub unsafe fn recv_simply(&mut self, slot: *mut T) -> bool {
+        self.senders.is_empty()
+            && self.send_watchers.is_empty()
+            && !self.buffer.has_garbage()
+            // SAFETY: by contract.
+            && unsafe { self.buffer.pop_simply(slot) }
     }
 
     /// Sends a value, if that does not take waiting.

@@ -7,14 +7,17 @@
 //! | `sudog.rs` | [`Sudog`], one who waits at a channel, and the [`Queue`]s they wait in |
 //! | `buffer.rs` | [`Buffer`], the values in a channel |
 //! | `chan.rs` | [`Chan`] and what can be done with it while its lock is held ([`State`]) |
+//! | `outcome.rs` | what they say: [`Sent`], [`Received`], ... |
 //! | `select.rs` | [`Selection`], several channels at once |
 
 mod buffer;
 mod chan;
+mod outcome;
 mod select;
 mod sudog;
 
 pub use buffer::{Buffer, NoRoom, Room};
-pub use chan::{Chan, Filled, Offers, Received, Reserved, Sent, Side, State};
+pub use chan::{Chan, State};
+pub use outcome::{Filled, Offers, Received, Reserved, Sent, Side};
 pub use select::{AsOperation, Chosen, Interest, Operation, Polled, RecvOp, Selection, SendOp, chosen};
 pub use sudog::{Queue, Sudog, Verdict};

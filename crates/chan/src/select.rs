@@ -8,10 +8,12 @@
 //!
 //! The order of looking is random, so that among ready operations each has the same chance.
 
-use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use crate::chan::{Chan, Offers, Received, Reserved, Side};
+use gosched_queue::RawLock;
+
+use crate::chan::Chan;
+use crate::outcome::{Offers, Received, Reserved, Side};
 use crate::sudog::{Sudog, Verdict};
 
 /// What an operation has come to.
@@ -55,26 +57,16 @@ pub enum Interest {
 /// An operation that may be part of a selection.
 ///
 /// # Safety
-/// `lock` acquires the lock at address `lock_id`, and `unlock` releases it. With the lock held, `enqueue` puts the node into a
-/// queue behind that lock, and `dequeue` takes it out if it is still in. `poll` writes a value of `layout` to the slot,
-/// or none.
+/// `raw_lock` is always the same one. With the lock held, `enqueue` puts the node into a queue behind that lock, and `dequeue` takes
+/// it out if it is still in.
 pub unsafe trait Operation<W> {
-    /// The address of the lock; 0 if there is none.
-    fn lock_id(&self) -> usize;
-
-    /// Acquires the lock, for [`unlock`](Operation::unlock).
-    fn lock(&self);
-
-    /// Releases the lock.
-    ///
-    /// # Safety
-    /// It is held, by [`lock`](Operation::lock).
-    unsafe fn unlock(&self);
+    /// What is held during the other calls; `None` if there is nothing to lock, and then nothing is ever ready or queued.
+    fn raw_lock(&self) -> Option<&RawLock>;
 
     /// Does the operation if it need not wait.
     ///
     /// # Safety
-    /// The lock is held; a value of `layout` may be written to `slot`.
+    /// The lock is held; a value of the operation's type may be written to `slot`.
     unsafe fn poll(&self, slot: *mut (), offers: Offers) -> Polled<W>;
 
     /// Binds a receive to the sender that `poll` has claimed.
@@ -89,11 +81,11 @@ pub unsafe trait Operation<W> {
     /// The lock is held.
     unsafe fn is_ready(&self) -> bool;
 
-    /// Queues a waiter.
+    /// Queues a waiter. Returns whether somebody watches this channel: see [`end_watch`](Operation::end_watch).
     ///
     /// # Safety
     /// The lock is held; else as for [`State::enqueue`](crate::State::enqueue).
-    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>);
+    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) -> bool;
 
     /// Takes a waiter out of its queue, if it is still there.
     ///
@@ -106,20 +98,6 @@ pub unsafe trait Operation<W> {
     /// # Safety
     /// The lock is held.
     unsafe fn end_watch(&self) -> Option<W>;
-
-    /// Whether nodes of this operation have the slot. (A send has no value to give yet.)
-    fn has_slot(&self) -> bool;
-
-    /// Of the value that `poll` may write.
-    fn layout(&self) -> Layout;
-
-    /// When the selection should look again, whatever happens, in the waiter's time.
-    ///
-    /// # Safety
-    /// The lock is held.
-    unsafe fn deadline(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// Sending to a channel, as part of a selection.
@@ -131,17 +109,9 @@ pub struct RecvOp<'c, T, W>(pub &'c Chan<T, W>);
 /// The methods that are the same for both.
 macro_rules! locked_by_the_channel {
     () => {
-        fn lock_id(&self) -> usize {
-            core::ptr::from_ref(self.0.raw_lock()).addr()
-        }
-
-        fn lock(&self) {
-            self.0.lock().leak();
-        }
-
-        unsafe fn unlock(&self) {
-            // SAFETY: by contract.
-            unsafe { self.0.raw_lock().force_unlock() };
+        #[inline]
+        fn raw_lock(&self) -> Option<&RawLock> {
+            Some(self.0.raw_lock().raw())
         }
 
         unsafe fn end_watch(&self) -> Option<W> {
@@ -173,22 +143,17 @@ unsafe impl<T, W> Operation<W> for SendOp<'_, T, W> {
         unsafe { &*self.0.raw_lock().data() }.can_send()
     }
 
-    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) {
-        // SAFETY: the lock is held, by contract; the rest by contract.
-        unsafe { (*self.0.raw_lock().data()).enqueue(send_side(interest), node) };
+    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) -> bool {
+        // SAFETY: the lock is held, by contract, so the state is ours.
+        let state = unsafe { &mut *self.0.raw_lock().data() };
+        // SAFETY: by contract.
+        unsafe { state.enqueue(send_side(interest), node) };
+        state.is_watched()
     }
 
     unsafe fn dequeue(&self, interest: Interest, node: &Sudog<W>) {
         // SAFETY: the lock is held, by contract; the rest by contract.
         unsafe { (*self.0.raw_lock().data()).dequeue(send_side(interest), node) };
-    }
-
-    fn has_slot(&self) -> bool {
-        false
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::new::<()>()
     }
 }
 
@@ -220,22 +185,17 @@ unsafe impl<T, W> Operation<W> for RecvOp<'_, T, W> {
         unsafe { &*self.0.raw_lock().data() }.can_recv()
     }
 
-    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) {
-        // SAFETY: the lock is held, by contract; the rest by contract.
-        unsafe { (*self.0.raw_lock().data()).enqueue(recv_side(interest), node) };
+    unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) -> bool {
+        // SAFETY: the lock is held, by contract, so the state is ours.
+        let state = unsafe { &mut *self.0.raw_lock().data() };
+        // SAFETY: by contract.
+        unsafe { state.enqueue(recv_side(interest), node) };
+        state.is_watched()
     }
 
     unsafe fn dequeue(&self, interest: Interest, node: &Sudog<W>) {
         // SAFETY: the lock is held, by contract; the rest by contract.
         unsafe { (*self.0.raw_lock().data()).dequeue(recv_side(interest), node) };
-    }
-
-    fn has_slot(&self) -> bool {
-        true
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::new::<T>()
     }
 }
 
@@ -251,6 +211,11 @@ fn recv_side(interest: Interest) -> Side {
         Interest::Take => Side::Recv,
         Interest::Watch => Side::WatchRecv,
     }
+}
+
+/// The order of locking; 0 if there is no lock.
+fn lock_id(lock: Option<&RawLock>) -> usize {
+    lock.map_or(0, |lock| core::ptr::from_ref(lock).addr())
 }
 
 /// Some operations, of which one is to be done.
@@ -274,7 +239,7 @@ impl<'s, O> Selection<'s, O> {
         for (number, place) in locking.iter_mut().enumerate() {
             *place = number as u32;
         }
-        let id = |number: &u32| operations[*number as usize].as_operation().lock_id();
+        let id = |number: &u32| lock_id(operations[*number as usize].raw_lock());
         if let [first, second] = &mut *locking {
             if id(first) > id(second) {
                 core::mem::swap(first, second);
@@ -285,16 +250,19 @@ impl<'s, O> Selection<'s, O> {
         Selection { operations, looking, locking }
     }
 
-    fn each_lock<W>(&self, mut f: impl FnMut(&dyn Operation<W>))
+    #[inline]
+    fn each_lock<W>(&self, mut f: impl FnMut(&RawLock))
     where
         O: AsOperation<W>,
     {
         let mut last = 0;
         for number in self.locking.iter() {
-            let operation = self.operations[*number as usize].as_operation();
-            let id = operation.lock_id();
-            if id != last {
-                f(operation);
+            let lock = self.operations[*number as usize].raw_lock();
+            let id = lock_id(lock);
+            if let Some(lock) = lock
+                && id != last
+            {
+                f(lock);
             }
             last = id;
         }
@@ -305,7 +273,7 @@ impl<'s, O> Selection<'s, O> {
     where
         O: AsOperation<W>,
     {
-        self.each_lock(|operation| operation.lock());
+        self.each_lock(RawLock::lock);
     }
 
     /// Releases all locks.
@@ -317,7 +285,7 @@ impl<'s, O> Selection<'s, O> {
         O: AsOperation<W>,
     {
         // SAFETY: by contract.
-        self.each_lock(|operation| unsafe { operation.unlock() });
+        self.each_lock(|lock| unsafe { lock.unlock() });
     }
 
     /// Does the first operation that need not wait. Returns its number.
@@ -355,19 +323,21 @@ impl<'s, O> Selection<'s, O> {
     }
 
     /// Queues the nodes, one for each operation, in the order of looking: of several on the same channel the first one queued is met
-    /// first.
+    /// first. Returns whether somebody watches one of the channels: see [`Operation::end_watch`].
     ///
     /// # Safety
     /// The locks are held. As for [`State::enqueue`](crate::State::enqueue), for each.
-    pub unsafe fn enqueue<W>(&self, interest: Interest, nodes: &[Sudog<W>])
+    pub unsafe fn enqueue<W>(&self, interest: Interest, nodes: &[Sudog<W>]) -> bool
     where
         O: AsOperation<W>,
     {
+        let mut watched = false;
         for number in self.looking {
             let number = *number as usize;
             // SAFETY: by contract.
-            unsafe { self.operations[number].as_operation().enqueue(interest, &nodes[number]) };
+            watched |= unsafe { self.operations[number].as_operation().enqueue(interest, &nodes[number]) };
         }
+        watched
     }
 
     /// Takes the nodes out of their queues, if they are still there. Acquires and releases the locks, one after the
@@ -383,41 +353,35 @@ impl<'s, O> Selection<'s, O> {
             if done == Some(number) {
                 continue;
             }
-            let operation = self.operations[number].as_operation();
-            if operation.lock_id() == 0 {
-                continue;
-            }
-            operation.lock();
-            // SAFETY: the lock is held; the rest by contract.
-            unsafe {
-                operation.dequeue(interest, node);
-                operation.unlock();
+            let operation = &self.operations[number];
+            if let Some(lock) = operation.raw_lock() {
+                lock.lock();
+                // SAFETY: the lock is held; the rest by contract.
+                unsafe {
+                    operation.as_operation().dequeue(interest, node);
+                    lock.unlock();
+                }
             }
         }
     }
-
-    /// When to look again at the latest.
-    ///
-    /// # Safety
-    /// The locks are held.
-    pub unsafe fn deadline<W>(&self) -> Option<u64>
-    where
-        O: AsOperation<W>,
-    {
-        // SAFETY: by contract.
-        self.operations.iter().filter_map(|operation| unsafe { operation.as_operation().deadline() }).min()
-    }
 }
 
-/// Leads to an [`Operation`].
+/// Leads to an [`Operation`], and may know its lock without asking it.
 pub trait AsOperation<W> {
     /// The operation.
     fn as_operation(&self) -> &dyn Operation<W>;
+
+    /// Its lock.
+    fn raw_lock(&self) -> Option<&RawLock>;
 }
 
 impl<W> AsOperation<W> for &dyn Operation<W> {
     fn as_operation(&self) -> &dyn Operation<W> {
         *self
+    }
+
+    fn raw_lock(&self) -> Option<&RawLock> {
+        (*self).raw_lock()
     }
 }
 

@@ -150,7 +150,7 @@ fn select_stress() {
         let c = Arc::clone(&channels);
         handles.push(go(move || (0..N).for_each(|_| c[k].0.send(0).unwrap())));
         let c = Arc::clone(&channels);
-        handles.push(go(move || (0..N).for_each(|_| assert!(c[k].1.recv().is_ok()))));
+        handles.push(go(move || assert_eq!(c[k].1.iter().take(N).count(), N)));
     }
     let c = Arc::clone(&channels);
     handles.push(go(move || {

@@ -52,7 +52,7 @@ pub use interrupts::{Interrupt, Interrupts, Registration};
 pub use join::{Detach, Finish, Header, JoinWaiter, JoinWord, Registered};
 pub use keeper::{Keeper, Watch};
 pub use list::{Linked, List};
-pub use lock::{Lock, LockGuard};
+pub use lock::{Lock, LockGuard, RawLock};
 pub use next::NextSlot;
 pub use note::{Note, Wake};
 pub use owner::{Entered, Intr, Owner, Retake, Retaking, Settled, TakerToken};

@@ -27,9 +27,22 @@ const SPINS: u32 = if cfg!(loom) { 1 } else { 100 };
 /// assert_eq!(*TOTAL.lock(), 1);
 /// ```
 pub struct Lock<T> {
-    futex: Futex,
+    raw: RawLock,
     value: UnsafeCell<T>,
 }
+
+/// A [`Lock`] without its value: what a `select` holds, who has several at once, of values of different types.
+///
+/// ```
+/// use gosched_queue::RawLock;
+///
+/// let lock = RawLock::new();
+/// lock.lock();
+/// assert!(!lock.try_lock());
+/// // SAFETY: held since just now.
+/// unsafe { lock.unlock() };
+/// ```
+pub struct RawLock(Futex);
 
 // SAFETY: the lock hands its value to one thread at a time, which needs `Send` and nothing more.
 unsafe impl<T: Send> Sync for Lock<T> {}
@@ -43,54 +56,98 @@ pub struct LockGuard<'l, T> {
 // SAFETY: shares nothing but `&T`. (It may also be sent: the futex does not care who unlocks.)
 unsafe impl<T: Sync> Sync for LockGuard<'_, T> {}
 
-impl<T> Lock<T> {
+impl RawLock {
     const_fn! {
         /// A free lock.
-        pub const fn new(value: T) -> Lock<T> {
-            Lock { futex: Futex::new(FREE), value: UnsafeCell::new(value) }
+        pub const fn new() -> RawLock {
+            RawLock(Futex::new(FREE))
         }
     }
 
     /// Acquires the lock, blocking the thread if need be.
     #[inline]
-    pub fn lock(&self) -> LockGuard<'_, T> {
-        match self.try_lock() {
-            Some(guard) => guard,
-            None => self.lock_slow(),
+    pub fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slow();
         }
     }
 
-    /// Acquires the lock if it is free.
+    /// Acquires the lock if it is free. Returns whether it was.
     #[inline]
-    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
-        // ORDERING: partner is the swap in `force_unlock`.
-        let won = self.futex.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
-        // Lazily: a guard that is made in vain would release the lock when dropped.
-        won.is_ok().then(|| LockGuard { lock: self })
+    pub fn try_lock(&self) -> bool {
+        // ORDERING: partner is the swap in `unlock`.
+        self.0.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     #[cold]
-    fn lock_slow(&self) -> LockGuard<'_, T> {
+    fn lock_slow(&self) {
         for _ in 0..SPINS {
-            match self.futex.word.load(Ordering::Relaxed) {
+            match self.0.word.load(Ordering::Relaxed) {
                 FREE => {
-                    if let Some(guard) = self.try_lock() {
-                        return guard;
+                    if self.try_lock() {
+                        return;
                     }
                 }
                 HELD => relax(),
                 _ => break,
             }
         }
-        // ORDERING: partner is the swap in `force_unlock`.
-        while self.futex.word.swap(CONTENDED, Ordering::Acquire) != FREE {
-            self.futex.wait(CONTENDED, None);
+        // ORDERING: partner is the swap in `unlock`.
+        while self.0.word.swap(CONTENDED, Ordering::Acquire) != FREE {
+            self.0.wait(CONTENDED, None);
         }
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    ///
+    /// It is held, and the caller is the one to release it.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        // ORDERING: partners are the acquires in `try_lock` and `lock_slow`.
+        if self.0.word.swap(FREE, Ordering::Release) == CONTENDED {
+            self.0.wake_one();
+        }
+    }
+}
+
+impl Default for RawLock {
+    fn default() -> RawLock {
+        RawLock::new()
+    }
+}
+
+impl<T> Lock<T> {
+    const_fn! {
+        /// A free lock.
+        pub const fn new(value: T) -> Lock<T> {
+            Lock { raw: RawLock::new(), value: UnsafeCell::new(value) }
+        }
+    }
+
+    /// Acquires the lock, blocking the thread if need be.
+    #[inline]
+    pub fn lock(&self) -> LockGuard<'_, T> {
+        self.raw.lock();
         LockGuard { lock: self }
     }
 
-    /// The value, for whoever has [leaked](LockGuard::leak) a guard and holds the lock. A pointer of its own: two of them must not
-    /// be turned into references at the same time.
+    /// Acquires the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        // Lazily: a guard that is made in vain would release the lock when dropped.
+        self.raw.try_lock().then(|| LockGuard { lock: self })
+    }
+
+    /// The lock without its value. Whoever locks it that way reaches the value by [`data`](Lock::data).
+    #[inline]
+    pub fn raw(&self) -> &RawLock {
+        &self.raw
+    }
+
+    /// The value, for whoever holds the lock without a guard. A pointer of its own: two of them must not be turned into references at
+    /// the same time.
     #[inline]
     pub fn data(&self) -> *mut T {
         self.value.get()
@@ -103,10 +160,8 @@ impl<T> Lock<T> {
     /// The lock is held, its guard was leaked, and this is the one call that makes up for it.
     #[inline]
     pub unsafe fn force_unlock(&self) {
-        // ORDERING: partners are the acquires in `try_lock` and `lock_slow`.
-        if self.futex.word.swap(FREE, Ordering::Release) == CONTENDED {
-            self.futex.wake_one();
-        }
+        // SAFETY: by contract.
+        unsafe { self.raw.unlock() };
     }
 }
 

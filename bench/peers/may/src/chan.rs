@@ -36,7 +36,9 @@ pub fn pass(params: &Params) -> Sample {
         let receivers: Vec<_> = (0..pairs)
             .map(|_| {
                 let r = r.clone();
-                go!(move || (0..n / pairs).for_each(|_| drop(r.recv().expect("somebody sends"))))
+                go!(move || (0..n / pairs).for_each(|_| {
+                    r.recv().expect("somebody sends");
+                }))
             })
             .collect();
         for _ in 0..pairs {

@@ -242,11 +242,11 @@ pub fn select(cases: &[Case<'_>], n: usize, patience: Patience) -> Selected {
         }
         (_, Polled::Wait) => {
             ticket.put(note.clone());
-            let node = |(number, operation): (usize, &&dyn Operation<W>)| {
-                let slot = if operation.has_slot() { place } else { std::ptr::null_mut() };
+            let node = |(number, case): (usize, &Case<'_>)| {
+                let slot = if let Case::Recv(_) = case { place } else { std::ptr::null_mut() };
                 Sudog::new(&ticket, FIRST.saturating_add(number), slot)
             };
-            let nodes: Vec<Sudog<W>> = operations.iter().enumerate().map(node).collect();
+            let nodes: Vec<Sudog<W>> = cases.iter().enumerate().map(node).collect();
             // SAFETY: the locks are held; the nodes are out of the queues before this returns.
             unsafe {
                 selection.enqueue(Interest::Take, &nodes);

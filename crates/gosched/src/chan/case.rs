@@ -9,6 +9,8 @@ use gosched_chan::{
     AsOperation, Chan, Chosen, Filled, Interest, Offers, Operation, Polled, RecvOp, SendOp, Sudog,
 };
 
+use gosched_queue::RawLock;
+
 use super::err::SendError;
 use super::receiver::Flavor;
 use super::timer::TimeOp;
@@ -16,27 +18,78 @@ use super::{Receiver, Sender, future, ops};
 use crate::sched::Visitor;
 use crate::waiter::Waiter;
 
-/// One operation of a selection.
+/// One operation of a selection, with what a selection often asks of it.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
     operation: &'a dyn Part,
+    lock: Option<&'a RawLock>,
+    kind: Kind,
+    /// Of what is received; of nothing for a send.
+    layout: Layout,
     /// The number that the user knows it by.
     pub(super) index: usize,
     /// Where the sender or receiver is: what is completed must be what was selected.
     pub(super) handle: *const (),
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Send,
+    Recv,
+    /// A receive from a channel of time.
+    Time,
+}
+
 impl<'a> Case<'a> {
+    #[inline]
     pub(super) fn send<T>(sender: &'a Sender<T>, index: usize) -> Case<'a> {
-        Case { operation: sender, index, handle: core::ptr::from_ref(sender).cast() }
+        Case {
+            operation: sender,
+            lock: Some(sender.chan().raw_lock().raw()),
+            kind: Kind::Send,
+            layout: Layout::new::<()>(),
+            index,
+            handle: core::ptr::from_ref(sender).cast(),
+        }
     }
 
+    #[inline]
     pub(super) fn recv<T>(receiver: &'a Receiver<T>, index: usize) -> Case<'a> {
-        Case { operation: receiver, index, handle: core::ptr::from_ref(receiver).cast() }
+        let (lock, kind) = match receiver.flavor() {
+            Flavor::Chan(chan) => (Some(chan.raw_lock().raw()), Kind::Recv),
+            Flavor::Time(timed) => (Some(timed.chan.raw_lock()), Kind::Time),
+            Flavor::Never => (None, Kind::Recv),
+        };
+        Case {
+            operation: receiver,
+            lock,
+            kind,
+            layout: Layout::new::<T>(),
+            index,
+            handle: core::ptr::from_ref(receiver).cast(),
+        }
     }
 
     pub(super) fn part(&self) -> &'a dyn Part {
         self.operation
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Whether its node has the selection's slot. (A send has no value to give yet.)
+    pub(super) fn has_slot(&self) -> bool {
+        self.kind != Kind::Send
+    }
+
+    /// When the selection should look at it again, whatever happens.
+    ///
+    /// # Safety
+    /// The lock is held.
+    pub(super) unsafe fn deadline(&self) -> Option<u64> {
+        // SAFETY: by contract.
+        if self.kind == Kind::Time { unsafe { self.operation.deadline() } } else { None }
     }
 }
 
@@ -44,6 +97,11 @@ impl AsOperation<Waiter> for Case<'_> {
     #[inline]
     fn as_operation(&self) -> &dyn Operation<Waiter> {
         self.operation
+    }
+
+    #[inline]
+    fn raw_lock(&self) -> Option<&RawLock> {
+        self.lock
     }
 }
 
@@ -54,6 +112,14 @@ pub(super) trait Part: Operation<Waiter> {
     /// # Safety
     /// It was chosen, and is undone once; `slot` holds the value if there is one.
     unsafe fn undo(&self, chosen: Chosen<Waiter>, slot: *mut ());
+
+    /// For a channel of time: when it is due.
+    ///
+    /// # Safety
+    /// The lock is held.
+    unsafe fn deadline(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl<T> Part for Sender<T> {
@@ -86,6 +152,14 @@ impl<T> Part for Receiver<T> {
         if let (Flavor::Chan(chan), Chosen::Value | Chosen::ValueAndGarbage) = (self.flavor(), chosen) {
             // SAFETY: the slot holds the value, which is moved out of it.
             ops::put_back(chan, unsafe { slot.cast::<T>().read() });
+        }
+    }
+
+    unsafe fn deadline(&self) -> Option<u64> {
+        match self.flavor() {
+            // SAFETY: by contract.
+            Flavor::Time(timed) => unsafe { timed.chan.deadline() },
+            Flavor::Chan(_) | Flavor::Never => None,
         }
     }
 }
@@ -188,11 +262,9 @@ struct NeverOp;
 
 // SAFETY: it has no lock, no queue and no value.
 unsafe impl Operation<Waiter> for NeverOp {
-    fn lock_id(&self) -> usize {
-        0
+    fn raw_lock(&self) -> Option<&RawLock> {
+        None
     }
-    fn lock(&self) {}
-    unsafe fn unlock(&self) {}
     unsafe fn poll(&self, _: *mut (), _: Offers) -> Polled<Waiter> {
         Polled::Wait
     }
@@ -200,16 +272,12 @@ unsafe impl Operation<Waiter> for NeverOp {
     unsafe fn is_ready(&self) -> bool {
         false
     }
-    unsafe fn enqueue(&self, _: Interest, _: &Sudog<Waiter>) {}
+    unsafe fn enqueue(&self, _: Interest, _: &Sudog<Waiter>) -> bool {
+        false
+    }
     unsafe fn dequeue(&self, _: Interest, _: &Sudog<Waiter>) {}
     unsafe fn end_watch(&self) -> Option<Waiter> {
         None
-    }
-    fn has_slot(&self) -> bool {
-        true
-    }
-    fn layout(&self) -> Layout {
-        Layout::new::<()>()
     }
 }
 
@@ -219,20 +287,9 @@ macro_rules! delegate {
         // SAFETY: that of the operation it is delegated to, which is always the same one.
         #[doc(hidden)]
         unsafe impl<T> Operation<Waiter> for $type<T> {
-            #[inline]
-            fn lock_id(&self) -> usize {
-                $with!(self, op => op.lock_id())
+            fn raw_lock(&self) -> Option<&RawLock> {
+                Case::$with(self, 0).lock
             }
-            #[inline]
-            fn lock(&self) {
-                $with!(self, op => op.lock())
-            }
-            #[inline]
-            unsafe fn unlock(&self) {
-                // SAFETY: by contract.
-                $with!(self, op => unsafe { op.unlock() })
-            }
-            #[inline]
             unsafe fn poll(&self, slot: *mut (), offers: Offers) -> Polled<Waiter> {
                 // SAFETY: by contract.
                 $with!(self, op => unsafe { op.poll(slot, offers) })
@@ -245,12 +302,10 @@ macro_rules! delegate {
                 // SAFETY: by contract.
                 $with!(self, op => unsafe { op.is_ready() })
             }
-            #[inline]
-            unsafe fn enqueue(&self, interest: Interest, node: &Sudog<Waiter>) {
+            unsafe fn enqueue(&self, interest: Interest, node: &Sudog<Waiter>) -> bool {
                 // SAFETY: by contract.
                 $with!(self, op => unsafe { op.enqueue(interest, node) })
             }
-            #[inline]
             unsafe fn dequeue(&self, interest: Interest, node: &Sudog<Waiter>) {
                 // SAFETY: by contract.
                 $with!(self, op => unsafe { op.dequeue(interest, node) })
@@ -259,28 +314,18 @@ macro_rules! delegate {
                 // SAFETY: by contract.
                 $with!(self, op => unsafe { op.end_watch() })
             }
-            fn has_slot(&self) -> bool {
-                $with!(self, op => op.has_slot())
-            }
-            fn layout(&self) -> Layout {
-                $with!(self, op => op.layout())
-            }
-            unsafe fn deadline(&self) -> Option<u64> {
-                // SAFETY: by contract.
-                $with!(self, op => unsafe { op.deadline() })
-            }
         }
     };
 }
 
-macro_rules! with_send {
+macro_rules! send {
     ($self:ident, $op:ident => $body:expr) => {{
         let $op = SendOp($self.chan());
         $body
     }};
 }
 
-macro_rules! with_recv {
+macro_rules! recv {
     ($self:ident, $op:ident => $body:expr) => {
         match $self.flavor() {
             Flavor::Chan(chan) => {
@@ -299,5 +344,5 @@ macro_rules! with_recv {
     };
 }
 
-delegate!(Sender, with_send);
-delegate!(Receiver, with_recv);
+delegate!(Sender, send);
+delegate!(Receiver, recv);

@@ -17,15 +17,13 @@ use core::mem::MaybeUninit;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use gosched_chan::{Chan, Offers, Received, Sent, Side, Sudog, Verdict};
 
-use super::err::{RecvError, SendError, TryRecvError, TrySendError};
+use super::alarm::{self, Alarm, Polled};
+use super::err::{RecvError, SendError, TrySendError};
 use super::ops;
 use super::receiver::Flavor;
-use super::timer::{Next, TimerChan};
 use super::{Receiver, Sender};
 use crate::sched::Visitor;
 use crate::waiter::{FIRST_OUTCOME, Ticket, Waiter};
@@ -294,7 +292,18 @@ impl<T> Future for RecvFuture<'_, T> {
         let polled = match self.receiver.flavor() {
             Flavor::Chan(chan) => poll_chan(chan, &mut self.state, cx.waker()),
             Flavor::Time(timed) => {
-                poll_time(&timed.chan, &mut self.state, cx.waker()).map(|due| due.map(timed.value))
+                let alarm = match &mut self.state {
+                    Receiving::Alarm(alarm) => Some(alarm),
+                    _ => None,
+                };
+                match alarm::poll(&timed.chan, alarm, cx.waker()) {
+                    Polled::Ready(due) => Poll::Ready(due.map(timed.value)),
+                    Polled::Set(alarm) => {
+                        self.state = Receiving::Alarm(alarm);
+                        Poll::Pending
+                    }
+                    Polled::Still => Poll::Pending,
+                }
             }
             Flavor::Never => Poll::Pending,
         };
@@ -462,62 +471,4 @@ fn leave<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>) {
         }
         Left::ToSender => {}
     }
-}
-
-/// Wakes a task when a channel of time may have something for it. A goroutine does the waiting; it ends with the alarm.
-struct Alarm(Arc<Mutex<Bell>>);
-
-struct Bell {
-    waker: Waker,
-    waits: Waiting,
-}
-
-/// What the goroutine behind an alarm does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Waiting {
-    Still,
-    /// It has rung, and ended.
-    Over,
-    /// Its context has ended.
-    Interrupted,
-}
-
-fn poll_time<T>(
-    chan: &Arc<TimerChan>,
-    state: &mut Receiving<T>,
-    waker: &Waker,
-) -> Poll<Result<Instant, RecvError>> {
-    match chan.try_recv() {
-        Ok(due) => return Poll::Ready(Ok(due)),
-        Err(TryRecvError::Disconnected) => return Poll::Ready(Err(RecvError)),
-        Err(TryRecvError::Empty) => {}
-    }
-    if let Receiving::Alarm(Alarm(bell)) = state {
-        let new = waker.clone();
-        let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
-        match bell.waits {
-            Waiting::Still => {
-                let old = core::mem::replace(&mut bell.waker, new);
-                drop(bell);
-                drop(old);
-                return Poll::Pending;
-            }
-            Waiting::Interrupted => return Poll::Ready(Err(RecvError)),
-            Waiting::Over => {}
-        }
-    }
-    let bell = Arc::new(Mutex::new(Bell { waker: waker.clone(), waits: Waiting::Still }));
-    let alarm = Arc::downgrade(&bell);
-    *state = Receiving::Alarm(Alarm(bell));
-    let chan = Arc::clone(chan);
-    drop(crate::go(move || {
-        let ended = chan.wait_for_change(|| alarm.strong_count() > 0);
-        let Some(bell) = alarm.upgrade() else { return };
-        let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
-        bell.waits = if ended == Next::Stop { Waiting::Interrupted } else { Waiting::Over };
-        let waker = bell.waker.clone();
-        drop(bell);
-        waker.wake();
-    }));
-    Poll::Pending
 }

@@ -84,9 +84,12 @@
 //! There is one case where something that never moves has to wait: `try_recv` and `try_select` on a channel without a buffer
 //! at which a `select!` waits to send. Its value is computed only now, by that selection; the calling thread is blocked for that time.
 
+mod alarm;
 mod case;
 mod err;
 mod future;
+#[doc(hidden)]
+pub mod internal;
 mod iter;
 mod macros;
 mod ops;
@@ -111,8 +114,6 @@ pub use err::{
 pub use future::{RecvFuture, SendFuture};
 pub use iter::{IntoIter, Iter, TryIter};
 pub use receiver::Receiver;
-#[doc(hidden)]
-pub use select::internal;
 pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
 

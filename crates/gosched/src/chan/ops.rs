@@ -30,7 +30,13 @@ pub(super) enum Patience {
 
 impl Patience {
     /// The limit for a wait that begins now; `None` if there is no time left.
+    #[inline]
     pub(super) fn limit(self) -> Option<Limit> {
+        if let Patience::Endless = self { Some(Limit::NONE) } else { self.time_limit() }
+    }
+
+    #[inline(never)]
+    fn time_limit(self) -> Option<Limit> {
         let when = match self {
             Patience::Endless => return Some(Limit::of_context(None)),
             Patience::For(d) if d.is_zero() => return None,
@@ -127,9 +133,27 @@ pub(super) fn send<T>(
     patience: Patience,
 ) -> Result<(), SendTimeoutError<T>> {
     let value = ManuallyDrop::new(value);
+    let caller = Caller::enter_moving();
+    let mut state = chan.lock();
+    // SAFETY: the value is not used again if it was moved.
+    if unsafe { state.send_simply(&*value) } {
+        drop(state);
+        caller.finish();
+        return Ok(());
+    }
+    send_meeting(chan, caller, state, value, patience)
+}
+
+/// Sends where somebody waits or watches, or there is no place, or no memory.
+#[inline(never)]
+fn send_meeting<'c, T>(
+    chan: &'c Chan<T, Waiter>,
+    mut caller: Caller,
+    mut state: Held<'c, T>,
+    value: ManuallyDrop<T>,
+    patience: Patience,
+) -> Result<(), SendTimeoutError<T>> {
     loop {
-        let caller = Caller::enter_moving();
-        let mut state = chan.lock();
         // SAFETY: the value is not used again if it was moved.
         match unsafe { state.send(&*value) } {
             Sent::Handed(waiter) => {
@@ -157,10 +181,11 @@ pub(super) fn send<T>(
                 supply(chan, no_room);
             }
         }
+        caller = Caller::enter_moving();
+        state = chan.lock();
     }
 }
 
-#[inline(never)]
 fn send_waiting<T>(
     chan: &Chan<T, Waiter>,
     caller: Caller,
@@ -232,6 +257,25 @@ pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, R
     let caller = Caller::enter_moving();
     let mut state = chan.lock();
     // SAFETY: the slot is read if it was written.
+    if unsafe { state.recv_simply(slot.as_mut_ptr()) } {
+        drop(state);
+        caller.finish();
+        // SAFETY: written.
+        return Ok(unsafe { slot.assume_init() });
+    }
+    recv_meeting(chan, caller, state, patience)
+}
+
+/// Receives where somebody waits or watches, or there is nothing.
+#[inline(never)]
+fn recv_meeting<T>(
+    chan: &Chan<T, Waiter>,
+    caller: Caller,
+    mut state: Held<'_, T>,
+    patience: Patience,
+) -> Result<T, RecvTimeoutError> {
+    let mut slot = MaybeUninit::uninit();
+    // SAFETY: the slot is read if it was written.
     match unsafe { state.recv(slot.as_mut_ptr(), Offers::Accept) } {
         Received::Taken(waiter) => {
             tell_watchers(&mut state, |waiter| caller.wake(waiter));
@@ -257,7 +301,6 @@ pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, R
     }
 }
 
-#[inline(never)]
 fn recv_waiting<T>(
     chan: &Chan<T, Waiter>,
     caller: Caller,

@@ -82,7 +82,7 @@ impl<T> Receiver<T> {
         &self.flavor
     }
 
-    #[inline]
+    #[inline(never)]
     fn recv_for(&self, patience: Patience) -> Result<T, RecvTimeoutError> {
         match &self.flavor {
             Flavor::Chan(chan) => ops::recv(chan, patience),
@@ -109,7 +109,11 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub fn recv(&self) -> Result<T, RecvError> {
-        self.recv_for(Patience::Endless).map_err(|_| RecvError)
+        let received = match &self.flavor {
+            Flavor::Chan(chan) => ops::recv(chan, Patience::Endless),
+            _ => self.recv_for(Patience::Endless),
+        };
+        received.map_err(|_| RecvError)
     }
 
     /// Receives a value if there is one. Never moves.

@@ -45,52 +45,41 @@ pub(super) enum Mode {
 /// Up to so many operations need no memory from the heap.
 const INLINE: usize = 8;
 
-/// Numbers, in an array or on the heap.
-struct Numbers {
-    inline: [u32; INLINE],
-    heap: Vec<u32>,
-    len: usize,
+/// Room for a selection's numbers and nodes, one of each for each case.
+struct Scratch<'s> {
+    looking: &'s mut [u32],
+    locking: &'s mut [u32],
+    nodes: &'s mut [MaybeUninit<Sudog<Waiter>>],
 }
 
-impl Numbers {
-    fn new(len: usize) -> Numbers {
-        let heap = if len > INLINE { vec![0; len] } else { Vec::new() };
-        Numbers { inline: [0; INLINE], heap, len }
+/// Calls `f` with room for `n` cases.
+#[inline]
+fn with_scratch<R>(n: usize, f: impl FnOnce(Scratch<'_>) -> R) -> R {
+    if n > INLINE {
+        return f(Scratch {
+            looking: &mut vec![0; n],
+            locking: &mut vec![0; n],
+            nodes: Box::new_uninit_slice(n).as_mut(),
+        });
     }
-
-    fn as_mut(&mut self) -> &mut [u32] {
-        if self.len > INLINE { &mut self.heap } else { &mut self.inline[..self.len] }
-    }
+    let (mut looking, mut locking) = ([0; INLINE], [0; INLINE]);
+    let mut nodes = [const { MaybeUninit::uninit() }; INLINE];
+    f(Scratch { looking: &mut looking[..n], locking: &mut locking[..n], nodes: &mut nodes[..n] })
 }
 
-/// Room for nodes, in an array or on the heap.
-struct Nodes {
-    inline: [MaybeUninit<Sudog<Waiter>>; INLINE],
-    heap: Vec<MaybeUninit<Sudog<Waiter>>>,
-}
-
-impl Nodes {
-    fn new(len: usize) -> Nodes {
-        let heap = Vec::with_capacity(if len > INLINE { len } else { 0 });
-        Nodes { inline: [const { MaybeUninit::uninit() }; INLINE], heap }
+/// Makes a node for each case.
+fn make_nodes<'n>(
+    places: &'n mut [MaybeUninit<Sudog<Waiter>>],
+    cases: &[Case<'_>],
+    ticket: &Ticket,
+    slot: *mut (),
+) -> &'n [Sudog<Waiter>] {
+    for (number, (place, case)) in places.iter_mut().zip(cases).enumerate() {
+        let slot = if case.has_slot() { slot } else { core::ptr::null_mut() };
+        place.write(Sudog::new(ticket, FIRST_OUTCOME.saturating_add(number), slot));
     }
-
-    /// Makes the nodes. They stay where they are while `self` does.
-    fn fill(&mut self, cases: &[Case<'_>], ticket: &Ticket, slot: *mut ()) -> &[Sudog<Waiter>] {
-        let places = if cases.len() > INLINE {
-            // SAFETY: they need not be initialised; there is room for them, since `new`.
-            unsafe { self.heap.set_len(cases.len()) };
-            &mut self.heap[..]
-        } else {
-            &mut self.inline[..cases.len()]
-        };
-        for (number, (place, case)) in places.iter_mut().zip(cases).enumerate() {
-            let slot = if case.as_operation().has_slot() { slot } else { core::ptr::null_mut() };
-            place.write(Sudog::new(ticket, FIRST_OUTCOME.saturating_add(number), slot));
-        }
-        // SAFETY: all were written just now.
-        unsafe { &*(core::ptr::from_ref::<[MaybeUninit<Sudog<Waiter>>]>(places) as *const [Sudog<Waiter>]) }
-    }
+    // SAFETY: all were written just now: there are as many places as cases.
+    unsafe { &*(core::ptr::from_ref::<[MaybeUninit<Sudog<Waiter>>]>(places) as *const [Sudog<Waiter>]) }
 }
 
 /// A random number, good enough to be fair.
@@ -165,7 +154,7 @@ unsafe fn tell_watchers(operation: &dyn Operation<Waiter>, inside: &Inside) {
 pub(super) fn slot_for(cases: &[Case<'_>]) -> Slot {
     let (mut size, mut align) = (0, 1);
     for case in cases {
-        let layout = case.as_operation().layout();
+        let layout = case.layout();
         size = layout.size().max(size);
         align = layout.align().max(align);
     }
@@ -182,11 +171,18 @@ pub(super) fn select(
     if cases.is_empty() {
         return no_cases(mode);
     }
-    let slot = slot.as_ptr();
-    let (mut looking, mut locking) = (Numbers::new(cases.len()), Numbers::new(cases.len()));
-    arrange(looking.as_mut(), order);
-    let selection = Selection::new(cases, looking.as_mut(), locking.as_mut());
-    let mut nodes = Nodes::new(cases.len());
+    with_scratch(cases.len(), |scratch| select_with(cases, mode, order, slot.as_ptr(), scratch))
+}
+
+fn select_with(
+    cases: &[Case<'_>],
+    mode: Mode,
+    order: Order,
+    slot: *mut (),
+    scratch: Scratch<'_>,
+) -> Option<(usize, Chosen<Waiter>)> {
+    arrange(scratch.looking, order);
+    let selection = Selection::new(cases, scratch.looking, scratch.locking);
     let mut mode = mode;
     // For a call that must not move and meets a sender that has yet to compute its value.
     let mut parker: Option<Arc<ThreadParker>> = None;
@@ -234,7 +230,7 @@ pub(super) fn select(
                 return None;
             }
         };
-        match wait(&selection, cases, caller, patience, Interest::Take, &mut nodes, slot) {
+        match wait(&selection, cases, caller, patience, Interest::Take, scratch.nodes, slot) {
             Ended::Verdict(number, verdict) => {
                 if let Some(chosen) = chosen(verdict) {
                     return Some((number, chosen));
@@ -252,10 +248,12 @@ pub(super) fn ready(cases: &[Case<'_>], mode: Mode, order: Order) -> Option<usiz
     if cases.is_empty() {
         return no_cases(mode).map(|(number, _)| number);
     }
-    let (mut looking, mut locking) = (Numbers::new(cases.len()), Numbers::new(cases.len()));
-    arrange(looking.as_mut(), order);
-    let selection = Selection::new(cases, looking.as_mut(), locking.as_mut());
-    let mut nodes = Nodes::new(cases.len());
+    with_scratch(cases.len(), |scratch| ready_with(cases, mode, order, scratch))
+}
+
+fn ready_with(cases: &[Case<'_>], mode: Mode, order: Order, scratch: Scratch<'_>) -> Option<usize> {
+    arrange(scratch.looking, order);
+    let selection = Selection::new(cases, scratch.looking, scratch.locking);
     let mut mode = mode;
     loop {
         let inside = Inside::enter(mode);
@@ -273,7 +271,7 @@ pub(super) fn ready(cases: &[Case<'_>], mode: Mode, order: Order) -> Option<usiz
             }
         };
         let nobody = core::ptr::null_mut();
-        match wait(&selection, cases, caller, patience, Interest::Watch, &mut nodes, nobody) {
+        match wait(&selection, cases, caller, patience, Interest::Watch, scratch.nodes, nobody) {
             Ended::Verdict(_, Verdict::Again) => {}
             Ended::Verdict(number, _) => return Some(number),
             Ended::Interrupted => return Some(0),
@@ -309,7 +307,7 @@ fn wait(
     caller: Caller,
     patience: Patience,
     interest: Interest,
-    nodes: &mut Nodes,
+    places: &mut [MaybeUninit<Sudog<Waiter>>],
     slot: *mut (),
 ) -> Ended {
     let Some(limit) = patience.limit() else {
@@ -318,14 +316,18 @@ fn wait(
         caller.finish();
         return Ended::TimedOut;
     };
-    // SAFETY: the locks are held.
-    let due = unsafe { selection.deadline() };
-    let deadline = limit.deadline.into_iter().chain(due).min();
+    let mut deadline = limit.deadline;
+    for case in cases {
+        // SAFETY: the locks are held.
+        if let Some(due) = unsafe { case.deadline() } {
+            deadline = Some(deadline.map_or(due, |deadline| deadline.min(due)));
+        }
+    }
     let ticket = Ticket::new();
-    let nodes = nodes.fill(cases, &ticket, slot);
+    let nodes = make_nodes(places, cases, &ticket, slot);
     // SAFETY: the locks are held; the nodes are out of the queues when this returns.
-    unsafe { selection.enqueue(interest, nodes) };
-    if interest == Interest::Take {
+    let watched = unsafe { selection.enqueue(interest, nodes) };
+    if watched && interest == Interest::Take {
         for case in cases {
             // SAFETY: the locks are held. Watchers are threads and goroutines.
             while let Some(waiter) = unsafe { case.as_operation().end_watch() } {

@@ -329,7 +329,7 @@ impl fmt::Debug for Select<'_> {
     }
 }
 
-fn run<'a>(cases: &[Case<'a>], mode: Mode, order: Order) -> Option<SelectedOperation<'a>> {
+pub(super) fn run<'a>(cases: &[Case<'a>], mode: Mode, order: Order) -> Option<SelectedOperation<'a>> {
     let mut slot = run::slot_for(cases);
     let (number, chosen) = run::select(cases, mode, order, &mut slot)?;
     let case = cases[number];
@@ -343,7 +343,7 @@ fn run<'a>(cases: &[Case<'a>], mode: Mode, order: Order) -> Option<SelectedOpera
     })
 }
 
-fn select_endless<'a>(cases: &[Case<'a>], order: Order) -> SelectedOperation<'a> {
+pub(super) fn select_endless<'a>(cases: &[Case<'a>], order: Order) -> SelectedOperation<'a> {
     match run(cases, Mode::Wait(Patience::Endless), order) {
         Some(operation) => operation,
         None => unreachable!("an endless wait has no end"),
@@ -475,44 +475,5 @@ impl Drop for SelectedOperation<'_> {
                 panic!("dropped `SelectedOperation` without completing the operation");
             }
         }
-    }
-}
-
-/// What the macros expand to. Not part of the API.
-#[doc(hidden)]
-pub mod internal {
-    use super::*;
-
-    pub use super::super::case::Case;
-
-    /// In which order.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Bias(Order);
-
-    pub const FAIR: Bias = Bias(Order::Fair);
-    pub const BIASED: Bias = Bias(Order::Biased);
-
-    pub fn recv<T>(r: &Receiver<T>, index: usize) -> Case<'_> {
-        Case::recv(r, index)
-    }
-
-    pub fn send<T>(s: &Sender<T>, index: usize) -> Case<'_> {
-        Case::send(s, index)
-    }
-
-    pub fn select<'a>(cases: &[Case<'a>], bias: Bias) -> SelectedOperation<'a> {
-        select_endless(cases, bias.0)
-    }
-
-    pub fn try_select<'a>(cases: &[Case<'a>], bias: Bias) -> Option<SelectedOperation<'a>> {
-        run(cases, Mode::Try, bias.0)
-    }
-
-    pub fn select_timeout<'a>(
-        cases: &[Case<'a>],
-        timeout: Duration,
-        bias: Bias,
-    ) -> Option<SelectedOperation<'a>> {
-        run(cases, Mode::Wait(Patience::For(timeout)), bias.0)
     }
 }

@@ -9,7 +9,6 @@
 //! lock, so each value is taken once.
 #![allow(unsafe_code)]
 
-use core::alloc::Layout;
 use core::any::Any;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gosched_chan::{Chosen, Interest, Offers, Operation, Polled, Queue, Sudog, Verdict};
-use gosched_queue::{Lock, LockGuard};
+use gosched_queue::{Lock, LockGuard, RawLock};
 
 use super::err::{RecvTimeoutError, TryRecvError};
 use super::ops::Patience;
@@ -96,6 +95,19 @@ impl TimerChan {
             state.period = period;
             core::mem::replace(&mut state.when, when).is_some()
         })
+    }
+
+    pub(super) fn raw_lock(&self) -> &RawLock {
+        self.state.raw()
+    }
+
+    /// When it is due.
+    ///
+    /// # Safety
+    /// The lock is held.
+    pub(super) unsafe fn deadline(&self) -> Option<u64> {
+        // SAFETY: by contract.
+        unsafe { &*self.state.data() }.when.map(when_at)
     }
 
     /// Closes it. Returns whether it was open.
@@ -232,17 +244,8 @@ pub(super) struct TimeOp<'c, T>(pub(super) &'c TimerChan, pub(super) fn(Instant)
 
 // SAFETY: all by the channel's own lock.
 unsafe impl<T> Operation<Waiter> for TimeOp<'_, T> {
-    fn lock_id(&self) -> usize {
-        core::ptr::from_ref(&self.0.state).addr()
-    }
-
-    fn lock(&self) {
-        self.0.state.lock().leak();
-    }
-
-    unsafe fn unlock(&self) {
-        // SAFETY: by contract.
-        unsafe { self.0.state.force_unlock() };
+    fn raw_lock(&self) -> Option<&RawLock> {
+        Some(self.0.raw_lock())
     }
 
     unsafe fn poll(&self, slot: *mut (), _: Offers) -> Polled<Waiter> {
@@ -266,9 +269,10 @@ unsafe impl<T> Operation<Waiter> for TimeOp<'_, T> {
         state.closed || state.is_due()
     }
 
-    unsafe fn enqueue(&self, _: Interest, node: &Sudog<Waiter>) {
+    unsafe fn enqueue(&self, _: Interest, node: &Sudog<Waiter>) -> bool {
         // SAFETY: the lock is held, by contract; the rest by contract.
         unsafe { (*self.0.state.data()).waiters.push(node) };
+        false
     }
 
     unsafe fn dequeue(&self, _: Interest, node: &Sudog<Waiter>) {
@@ -278,19 +282,6 @@ unsafe impl<T> Operation<Waiter> for TimeOp<'_, T> {
 
     unsafe fn end_watch(&self) -> Option<Waiter> {
         None
-    }
-
-    fn has_slot(&self) -> bool {
-        true
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::new::<T>()
-    }
-
-    unsafe fn deadline(&self) -> Option<u64> {
-        // SAFETY: the lock is held, by contract.
-        unsafe { &*self.0.state.data() }.when.map(when_at)
     }
 }
 

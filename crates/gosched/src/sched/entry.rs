@@ -110,11 +110,16 @@ impl Rt {
     }
 
     /// Ends a moving call: back to user code, and back into the blocking call that it was made from, if any (D1).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(self) {
         if self.g().blocking_depth() > 0 {
-            blocking::reenter(self);
+            self.reenter_blocking();
         }
+    }
+
+    #[cold]
+    fn reenter_blocking(self) {
+        blocking::reenter(self);
     }
 
     /// The token for a goroutine that has just been switched to: its M is inside the runtime, with a P.
