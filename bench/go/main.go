@@ -9,9 +9,18 @@ var workloads = map[string]func(params) sample{
 	"yield":         yields,
 	"parked":        parked,
 	"pingpong_park": pingpong,
+	"mutex":         mutex,
 	"sleeps":        sleeps,
 	"sleep_1ms":     sleep1ms,
 	"tcp_echo":      tcpEcho,
+
+	"chan_pingpong":   chanPingpong,
+	"chan_unbuffered": chanPass,
+	"chan_buffered":   chanPass,
+	"chan_one_to_one": chanPass,
+	"chan_select":     chanSelect,
+	"chan_ring":       chanRing,
+	"skynet":          skynet,
 }
 
 func main() {

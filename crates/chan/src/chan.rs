@@ -464,6 +464,16 @@ impl<T, W> State<T, W> {
         unsafe { self.queue(side).remove(node) };
     }
 
+    /// How many wait on this side.
+    pub fn waiting(&self, side: Side) -> usize {
+        match side {
+            Side::Send => self.senders.count_open(),
+            Side::Recv => self.receivers.count_open(),
+            Side::WatchSend => self.send_watchers.count_open(),
+            Side::WatchRecv => self.recv_watchers.count_open(),
+        }
+    }
+
     /// Whether a send would not wait.
     pub fn can_send(&self) -> bool {
         self.closed || self.has_place() || self.receivers.has_open()

@@ -354,7 +354,8 @@ impl<'s, O> Selection<'s, O> {
         numbers.find(|number| unsafe { self.operations[*number].as_operation().is_ready() })
     }
 
-    /// Queues the nodes, one for each operation.
+    /// Queues the nodes, one for each operation, in the order of looking: of several on the same channel the first one queued is met
+    /// first.
     ///
     /// # Safety
     /// The locks are held. As for [`State::enqueue`](crate::State::enqueue), for each.
@@ -362,7 +363,7 @@ impl<'s, O> Selection<'s, O> {
     where
         O: AsOperation<W>,
     {
-        for number in self.locking.iter() {
+        for number in self.looking {
             let number = *number as usize;
             // SAFETY: by contract.
             unsafe { self.operations[number].as_operation().enqueue(interest, &nodes[number]) };

@@ -182,17 +182,21 @@ impl<W> Queue<W> {
         self.head.is_null()
     }
 
+    /// Those who are queued and whose wait nobody has ended.
+    fn open(&self) -> impl Iterator<Item = &Sudog<W>> {
+        // SAFETY: queued nodes are alive.
+        let queued = core::iter::successors(self.first(), |node| unsafe { node.next.get().as_ref() });
+        queued.filter(|node| node.is_open())
+    }
+
     /// Whether somebody is queued whose wait nobody has ended.
     pub fn has_open(&self) -> bool {
-        let mut node = self.head;
-        // SAFETY: queued nodes are alive.
-        while let Some(waiter) = unsafe { node.as_ref() } {
-            if waiter.is_open() {
-                return true;
-            }
-            node = waiter.next.get();
-        }
-        false
+        self.open().next().is_some()
+    }
+
+    /// How many are queued whose wait nobody has ended.
+    pub fn count_open(&self) -> usize {
+        self.open().count()
     }
 
     /// Queues a node.

@@ -10,50 +10,83 @@ use crate::fatal::write_stderr;
 use crate::thread;
 
 /// `#[gosched::main]`.
+#[track_caller]
 pub fn main(f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
     crate::run(f)
 }
 
-/// `#[gosched::test]`: as [`main`], but after `limit` all goroutines are dumped and the test fails.
+/// Writes the scheduler's state and all goroutines to standard error, under a headline.
+pub fn dump(headline: &str) {
+    write_stderr(dump::all(headline).as_bytes());
+}
+
+/// How long a test may take to begin: long enough for the most crowded machine.
+const BEGIN_WITHIN: Duration = Duration::from_secs(60);
+
+/// How far a test is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Waiting,
+    Begun,
+    Ended,
+}
+
+/// `#[gosched::test]`: as [`main`], but `limit` after its beginning all goroutines are dumped and the test fails.
 ///
 /// The watch is kept by the test's own thread, by means of std alone: it must work when the scheduler does not.
 #[track_caller]
 pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
-    let ended = Arc::new((Mutex::new(false), Condvar::new()));
-    let at_end = Signal(Arc::clone(&ended));
+    let progress = Arc::new(Progress { phase: Mutex::new(Phase::Waiting), bell: Condvar::new() });
+    let at_end = AtEnd(Arc::clone(&progress));
     let handle = thread::spawn_main(
         move || {
+            at_end.0.reach(Phase::Begun);
             let _at_end = at_end;
             f()
         },
         Location::caller(),
     );
-    let (flag, bell) = &*ended;
-    let flag = flag.lock().unwrap_or_else(PoisonError::into_inner);
-    let (flag, _) =
-        bell.wait_timeout_while(flag, limit, |ended| !*ended).unwrap_or_else(PoisonError::into_inner);
-    if !*flag {
-        drop(flag);
-        write_stderr(
-            dump::all(&format!("test {name} did not end within {limit:?}; all goroutines:")).as_bytes(),
-        );
-        // Not a panic: a test that should panic would pass by it.
-        return ExitCode::FAILURE;
+    for (phase, limit, what) in [(Phase::Begun, BEGIN_WITHIN, "begin"), (Phase::Ended, limit, "end")] {
+        if progress.wait_for(phase, limit) < phase {
+            dump(&format!("test {name} did not {what} within {limit:?}; all goroutines:"));
+            // Not a panic: a test that should panic would pass by it.
+            return ExitCode::FAILURE;
+        }
     }
-    drop(flag);
     match handle.join() {
         Ok(code) => code,
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 
-/// Rings when dropped: at the end of the closure, however it ends.
-struct Signal(Arc<(Mutex<bool>, Condvar)>);
+/// A phase, and a bell for when the next one is reached.
+struct Progress {
+    phase: Mutex<Phase>,
+    bell: Condvar,
+}
 
-impl Drop for Signal {
+impl Progress {
+    fn reach(&self, phase: Phase) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
+        self.bell.notify_all();
+    }
+
+    /// Waits for `phase`, but no longer than `limit`; returns how far it has come.
+    fn wait_for(&self, phase: Phase, limit: Duration) -> Phase {
+        let now = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        *self
+            .bell
+            .wait_timeout_while(now, limit, |now| *now < phase)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+    }
+}
+
+/// The end of the closure, however it ends.
+struct AtEnd(Arc<Progress>);
+
+impl Drop for AtEnd {
     fn drop(&mut self) {
-        let (flag, bell) = &*self.0;
-        *flag.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        bell.notify_all();
+        self.0.reach(Phase::Ended);
     }
 }

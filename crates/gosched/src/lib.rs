@@ -18,6 +18,7 @@
 //!
 //! - [`go`], [`run`], [`scope`], [`thread`]: goroutines, with the names of `std::thread`
 //! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
+//! - [`sync`]: locks, with the names of `std::sync`
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`net`], [`os::unix::net`]: sockets, with the names of `std::net`: a goroutine waits, not a thread
 //! - [`fs`], [`process`], [`io`]: files, programs and the standard input, each call announced as one that may block
@@ -33,11 +34,22 @@
 //! thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local) must not live across a moving call; everything
 //! else needs no thought. While a goroutine unwinds it stays on its thread.
 //!
+//! [`soundness`] says all there is to say about it.
+//!
 //! # Environment
 //!
 //! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
-//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order) and
-//! `seed=n` (random choices begin there).
+//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order),
+//! `seed=n` (random choices begin there), `deadlock=0` (no look whether all goroutines are asleep for ever), `migrate=1`
+//! (every moving call really moves: for tests) and `stall=ms` (who holds its thread for longer, computing or blocked, is
+//! reported with its stack, once for each place).
+//!
+//! # When it hangs
+//!
+//! SIGQUIT (Ctrl-\ in a terminal) prints every goroutine with its state, how long it has waited, its stack and who
+//! created it, and ends the process with status 2, as in Go. It is taken only if the program leaves it at its default.
+//! [`runtime::stacks`] gives the same text at any time. When no goroutine can ever run again, the process says so with
+//! the same dump, and ends with status 2.
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
@@ -49,6 +61,7 @@ compile_error!(
 
 pub mod chan;
 pub mod context;
+#[allow(unsafe_code)]
 mod dump;
 #[allow(unsafe_code)]
 mod fatal;
@@ -73,6 +86,7 @@ pub mod process;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
+pub mod sync;
 #[allow(unsafe_code)]
 mod sys;
 #[allow(unsafe_code)]
@@ -83,6 +97,9 @@ pub mod time;
 mod timers;
 #[allow(unsafe_code)]
 mod waiter;
+
+#[doc = include_str!("soundness.md")]
+pub mod soundness {}
 
 #[doc(hidden)]
 pub mod __private;

@@ -8,15 +8,16 @@
 
 use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::task::Waker;
 use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{Claim, Note, Outcome, TokenWord, Wake};
+use gosched_queue::{Claim, Lock, Note, Outcome, TokenWord, Wake};
 
 use crate::g::G;
 use crate::sched;
+use crate::sysmon;
 
 /// Why a goroutine waits, in Go's words where Go has one (S48).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,32 +45,37 @@ pub(crate) enum WaitReason {
 }
 
 impl WaitReason {
-    /// All reasons, each at the index that is its number, with what a dump shows in brackets.
-    const TEXTS: [&str; 19] = [
-        "",
-        "join",
-        "park",
-        "future",
-        "sleep",
-        "chan receive",
-        "chan send",
-        "select",
-        "select (no cases)",
-        "sync.Mutex.Lock",
-        "sync.RWMutex.RLock",
-        "sync.RWMutex.Lock",
-        "sync.Cond.Wait",
-        "sync.WaitGroup.Wait",
-        "semacquire",
-        "barrier",
-        "sync.Once.Do",
-        "IO wait",
-        "stopping the world",
+    /// All of them, each at the index that is its number, with what a dump shows in brackets.
+    const ALL: [(WaitReason, &str); 19] = [
+        (WaitReason::None, ""),
+        (WaitReason::Join, "join"),
+        (WaitReason::Park, "park"),
+        (WaitReason::Future, "future"),
+        (WaitReason::Sleep, "sleep"),
+        (WaitReason::ChanReceive, "chan receive"),
+        (WaitReason::ChanSend, "chan send"),
+        (WaitReason::Select, "select"),
+        (WaitReason::SelectNoCases, "select (no cases)"),
+        (WaitReason::Mutex, "sync.Mutex.Lock"),
+        (WaitReason::RwLockRead, "sync.RWMutex.RLock"),
+        (WaitReason::RwLockWrite, "sync.RWMutex.Lock"),
+        (WaitReason::Condvar, "sync.Cond.Wait"),
+        (WaitReason::WaitGroup, "sync.WaitGroup.Wait"),
+        (WaitReason::Semaphore, "semacquire"),
+        (WaitReason::Barrier, "barrier"),
+        (WaitReason::Once, "sync.Once.Do"),
+        (WaitReason::Io, "IO wait"),
+        (WaitReason::StopTheWorld, "stopping the world"),
     ];
 
-    /// The text of reason number `n`, as shown in brackets by a dump.
-    pub(crate) fn text_of(n: u8) -> &'static str {
-        WaitReason::TEXTS.get(usize::from(n)).copied().unwrap_or("")
+    /// The reason of this number.
+    pub(crate) fn from_u8(n: u8) -> WaitReason {
+        WaitReason::ALL.get(usize::from(n)).map_or(WaitReason::None, |(reason, _)| *reason)
+    }
+
+    /// As shown in brackets by a dump.
+    pub(crate) fn text(self) -> &'static str {
+        WaitReason::ALL[self as usize].1
     }
 }
 
@@ -114,9 +120,30 @@ pub(crate) struct BoxedWaiter(pub(crate) Waiter);
 /// A thread that is not ours, as we know it: where it sleeps, its park token, its name. One per thread.
 pub(crate) struct ThreadParker {
     note: Note,
+    /// Whether it is among those that [`FOREIGN`] counts. Under that lock.
+    counted: AtomicBool,
     pub(crate) token: TokenWord,
     pub(crate) id: u64,
     pub(crate) name: Option<Box<str>>,
+}
+
+/// The foreign threads that wait in our calls without a time limit: they can't end a deadlock (S48).
+///
+/// Invariant: whoever is counted has not been woken, and is uncounted by whoever wakes it. So a thread that can go on is
+/// never taken for one that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    pub(crate) waiting: usize,
+    /// How often that number has changed.
+    pub(crate) changes: u64,
+}
+
+static FOREIGN: Lock<Foreign> = Lock::new(Foreign { waiting: 0, changes: 0 });
+
+impl Foreign {
+    pub(crate) fn now() -> Foreign {
+        *FOREIGN.lock()
+    }
 }
 
 /// Ids of foreign threads stay apart from those of goroutines.
@@ -127,7 +154,13 @@ impl ThreadParker {
         static IDS: AtomicU64 = AtomicU64::new(FOREIGN_IDS);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let name = std::thread::current().name().map(Box::from);
-        Arc::new(ThreadParker { note: Note::new(), token: TokenWord::new(id), id, name })
+        Arc::new(ThreadParker {
+            note: Note::new(),
+            counted: AtomicBool::new(false),
+            token: TokenWord::new(id),
+            id,
+            name,
+        })
     }
 
     /// The calling thread's: always the same one, also in destructors of its thread-locals.
@@ -161,8 +194,23 @@ impl ThreadParker {
 
     /// Sleeps until the one `wake` of this wait.
     pub(crate) fn sleep(&self) {
+        if self.count_in() {
+            sysmon::wake_up();
+        }
         self.note.sleep();
         self.note.clear();
+    }
+
+    /// Counts the thread as waiting without limit, unless it is woken already.
+    fn count_in(&self) -> bool {
+        let mut foreign = FOREIGN.lock();
+        let waits = !self.note.is_set();
+        if waits {
+            self.counted.store(true, Ordering::Relaxed);
+            foreign.waiting += 1;
+            foreign.changes += 1;
+        }
+        waits
     }
 
     /// As [`sleep`](ThreadParker::sleep), for `limit` at most. After a time-out a wake-up that was already promised must
@@ -176,6 +224,26 @@ impl ThreadParker {
     }
 
     pub(crate) fn wake(&self) {
+        let mut foreign = FOREIGN.lock();
+        if self.counted.swap(false, Ordering::Relaxed) {
+            foreign.waiting -= 1;
+            foreign.changes += 1;
+        }
+        // Under the lock: who is counted has not been woken.
         self.note.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S48: every reason comes back from its number, with its words.
+    #[test]
+    fn reasons_stand_at_their_numbers() {
+        for (n, (reason, _)) in WaitReason::ALL.iter().enumerate() {
+            assert_eq!((*reason as usize, WaitReason::from_u8(n as u8)), (n, *reason));
+        }
+        assert_eq!(WaitReason::ChanReceive.text(), "chan receive");
     }
 }

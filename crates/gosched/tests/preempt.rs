@@ -316,23 +316,47 @@ fn unwinding_without_a_p() {
     }
 }
 
-/// D1, S32: 100 loops of 20 ms beside 50 sleepers on 2 Ps: few threads are needed, for the more compute without a P the
-/// longer the others may.
+/// D1, S32: 200 loops of 20 ms beside 100 sleepers on 2 Ps. Few threads are needed, for the more compute without a P the
+/// longer the others may; and nobody who is woken waits behind all the loops that have not had their turn (that would be
+/// two seconds): what was woken comes first. A thread of the system's own that sleeps beside them says what the machine
+/// itself adds.
 #[test]
-fn many_loops_need_few_threads() {
+fn many_loops_delay_nobody_for_long() {
+    const NAP: Duration = Duration::from_millis(1);
+    fn worst_lateness(naps: usize, nap: impl Fn(Duration)) -> Duration {
+        let late = |_| {
+            let began = Instant::now();
+            nap(NAP);
+            began.elapsed().saturating_sub(NAP)
+        };
+        (0..naps).map(late).max().unwrap_or_default()
+    }
     let body = || {
+        static END: AtomicBool = AtomicBool::new(false);
+        let system = std::thread::spawn(|| {
+            let mut worst = Duration::ZERO;
+            while !END.load(Ordering::Relaxed) {
+                worst = worst.max(worst_lateness(10, std::thread::sleep));
+            }
+            worst
+        });
         gosched::run(|| {
             let loops: Vec<_> =
-                (0..100).map(|_| gosched::go(|| compute_for(Duration::from_millis(20)))).collect();
-            let sleepers = sleepers(50, 50);
+                (0..200).map(|_| gosched::go(|| compute_for(Duration::from_millis(20)))).collect();
+            let sleepers = (0..100).map(|_| gosched::go(|| worst_lateness(100, gosched::sleep))).collect();
             join_all(loops);
             println!("threads: {}", threads());
-            join_all(sleepers);
+            let worst = join_all(sleepers).into_iter().max().unwrap();
+            END.store(true, Ordering::Relaxed);
+            println!("worst: {}", worst.as_millis());
         });
+        println!("system: {}", system.join().unwrap().as_millis());
     };
-    let outcome = child("many_loops_need_few_threads", body).procs(2).limit(LIMIT).run().ok();
-    let threads: usize = outcome.value("threads").parse().unwrap();
-    assert!(threads < 60, "{threads} threads for 100 loops");
+    let outcome = child("many_loops_delay_nobody_for_long", body).procs(2).limit(LIMIT).run().ok();
+    let value = |key| outcome.value(key).parse::<u64>().unwrap();
+    assert!(value("threads") < 50, "{} threads for 200 loops", value("threads"));
+    let (worst, system) = (value("worst"), value("system"));
+    assert!(worst < 200 + 3 * system, "{worst} ms late; a thread that only sleeps was {system} ms late");
 }
 
 /// S33, S34: after loops, blocked threads and hand-offs have ended, nothing goes on: no CPU.
@@ -418,5 +442,47 @@ fn calls_without_a_p() {
     };
     for procs in [1, 2, 8] {
         child("calls_without_a_p", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+/// D1: with `GOSCHED_DEBUG=migrate=1` every moving call moves the goroutine to another thread, and no other call does.
+#[test]
+fn migrate_moves_at_every_moving_call() {
+    for procs in [1, 2] {
+        common::child("migrate_moves_at_every_moving_call", || {
+            gosched::run(|| {
+                let moving: [(&str, fn()); 6] = [
+                    ("yield_now", gosched::yield_now),
+                    ("checkpoint", gosched::runtime::checkpoint),
+                    ("sleep", || gosched::sleep(Duration::from_micros(100))),
+                    ("join", || gosched::go(|| ()).join().unwrap()),
+                    ("blocking", || gosched::runtime::blocking(|| ())),
+                    ("park", || {
+                        gosched::thread::current().unpark();
+                        gosched::thread::park();
+                    }),
+                ];
+                for (name, call) in moving {
+                    let moved = (0..20)
+                        .filter(|_| {
+                            let before = common::tid();
+                            call();
+                            common::tid() != before
+                        })
+                        .count();
+                    assert!(moved >= 18, "{name} moved {moved} times of 20");
+                }
+                let before = common::tid();
+                for _ in 0..1000 {
+                    drop(gosched::go(|| ()));
+                    gosched::thread::current().unpark();
+                    assert!(gosched::runtime::num_goroutine() > 0);
+                }
+                assert_eq!(common::tid(), before, "a call that does not move has moved");
+            });
+        })
+        .procs(procs)
+        .env("GOSCHED_DEBUG", "migrate=1")
+        .run()
+        .ok();
     }
 }

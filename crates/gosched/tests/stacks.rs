@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::status_bytes;
+use gosched::runtime;
 use gosched::thread::{self, Builder};
 
 const KIB: usize = 1 << 10;
@@ -202,9 +203,11 @@ fn deep_stacks_give_their_pages_back() {
             let before = status_bytes("VmRSS");
             let handles: Vec<_> =
                 (0..count).map(|_| Builder::new().stack_size(size).spawn(deep).unwrap()).collect();
-            gosched::go(|| ()).join().unwrap();
-            for _ in 0..10 {
-                gosched::yield_now(); // one P: by now all of them wait at the bottom
+            let at_the_bottom = |world: &runtime::World| {
+                world.goroutines().filter(|goroutine| goroutine.wait_reason == "park").count()
+            };
+            while runtime::stop_the_world(at_the_bottom) < count {
+                gosched::yield_now();
             }
             println!("deep: {}", status_bytes("VmRSS").saturating_sub(before));
             handles.iter().for_each(|handle| handle.thread().unpark());

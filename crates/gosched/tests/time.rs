@@ -1,4 +1,7 @@
 //! `time`: timers, tickers, time limits (S46, API: `time`).
+//!
+//! Seen to fail (2026-11-16): a run that is owed forgotten (`after_func_that_is_due_while_it_runs`); a `reset` that overtakes
+//! another and calls itself too late (`after_func_under_many_hands`).
 
 mod common;
 

@@ -1,4 +1,7 @@
 //! What contexts and timers leave behind: nothing (S46). And many of them at once.
+//!
+//! Seen to fail (2026-11-16): the goroutine of an alarm that was silenced in time not freed (`contexts_leave_nothing`). That
+//! the timer heaps shrink is shown in `timers/heap.rs`.
 
 mod common;
 
@@ -110,7 +113,7 @@ fn timers_leave_nothing() {
     }
 }
 
-/// S46: many timers armed at once, from goroutines and foreign threads, and all stopped again: the heaps shrink, and the next
+/// S46: many timers armed at once, from goroutines and foreign threads, and all stopped again: the next
 /// time costs nothing more.
 #[test]
 fn many_armed_at_once_and_stopped() {
@@ -130,7 +133,8 @@ fn many_armed_at_once_and_stopped() {
             });
         });
     };
-    child("many_armed_at_once_and_stopped", body).procs(2).run().ok();
+    // With arenas of its own a thread of a later round may take its memory elsewhere, which would look like a leak.
+    child("many_armed_at_once_and_stopped", body).procs(2).env("MALLOC_ARENA_MAX", "1").run().ok();
 }
 
 /// S46: many pending sleeps, of which each ends in its time; and many under one context, which ends them all.

@@ -225,6 +225,13 @@ impl Owner {
         self.leave(Intr::Taken);
     }
 
+    /// The M gives its P to the taker that it is itself (a stop of the world): the word becomes TAKEN, whatever request stood
+    /// there. By the M, in the runtime, with its P.
+    pub fn surrender(&self, _taker: &mut TakerToken) {
+        // ORDERING: `Release`, as every TAKEN; nobody else writes the word now: the token keeps other takers out.
+        self.intr.store(Intr::Taken as u32, Ordering::Release);
+    }
+
     /// Takes a request to yield off the word, if there is one. By the M, in the runtime, with its P.
     #[inline]
     #[must_use = "a request taken off the word must be honoured"]
@@ -428,6 +435,17 @@ mod tests {
         assert_eq!(owner.settle(), Settled::Blocking);
         owner.clear_blocking();
         assert_eq!(owner.settle(), Settled::Kept);
+    }
+
+    #[test]
+    fn a_p_that_is_surrendered_is_lost() {
+        let (owner, mut taker) = (Owner::new(), taker());
+        assert!(owner.request_preempt(&mut taker));
+        owner.surrender(&mut taker);
+        owner.exit();
+        assert_eq!(retake(&owner, &mut taker), None);
+        assert_eq!(owner.enter(), Entered::Slow(Intr::Taken));
+        owner.regain();
     }
 
     #[test]

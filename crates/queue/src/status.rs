@@ -62,6 +62,11 @@ impl Status {
         }
     }
 
+    /// Whether it runs, or will without anybody's `ready`.
+    pub fn can_run(self) -> bool {
+        !matches!(self, Status::Idle | Status::Waiting | Status::Dead)
+    }
+
     /// The word a dump shows.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,6 +1,8 @@
 //! The workloads on may's coroutines. Where a million stacks of its kind cannot be had, it gets
 //! smaller sizes: see `src/rows.rs`. Its stacks are 32 KiB, its default.
 
+mod chan;
+mod lock;
 mod net;
 mod park;
 mod sleep;
@@ -19,8 +21,14 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("mutex", lock::mutex),
         ("sleeps", sleep::sleeps),
         ("sleep_1ms", sleep::sleep_1ms),
+        ("chan_pingpong", chan::pingpong),
+        ("chan_buffered", chan::pass),
+        ("chan_one_to_one", chan::pass),
+        ("chan_ring", chan::ring),
+        ("skynet", chan::skynet),
         ("tcp_echo", net::tcp_echo),
     ])
 }

@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+mod chan;
+mod lock;
 mod net;
 mod park;
 mod sleep;
@@ -18,7 +20,14 @@ fn main() -> ExitCode {
         ("yield", park::yields),
         ("parked", park::parked),
         ("pingpong_park", park::pingpong),
+        ("mutex", lock::mutex),
         ("sleep_1ms", sleep::sleep_1ms),
+        ("chan_pingpong", chan::pingpong),
+        ("chan_unbuffered", chan::pass),
+        ("chan_buffered", chan::pass),
+        ("chan_one_to_one", chan::pass),
+        ("chan_select", chan::selects),
+        ("chan_ring", chan::ring),
         ("tcp_echo", net::tcp_echo),
     ])
 }

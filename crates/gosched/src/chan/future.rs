@@ -50,7 +50,7 @@ impl<T> Owned<T> {
             (&raw mut (*place).slot).write(UnsafeCell::new(value));
             (&raw mut (*place).ticket).write(Ticket::new());
             let slot = UnsafeCell::raw_get(&raw const (*place).slot);
-            let node = Sudog::alone(&*(&raw const (*place).ticket), FIRST_OUTCOME, slot.cast());
+            let node = Sudog::alone(&(*place).ticket, FIRST_OUTCOME, slot.cast());
             (&raw mut (*place).node).write(node);
             Owned(NonNull::new_unchecked(place))
         }

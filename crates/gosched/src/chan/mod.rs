@@ -1,4 +1,88 @@
-//! Channels, with the names of `crossbeam_channel`, and Go's `close`.
+//! Channels, with the names of `crossbeam_channel`, for goroutines, threads and async tasks alike; and Go's `close`.
+//!
+//! ```
+//! use gosched::chan::{bounded, unbounded};
+//! use gosched::{go, select};
+//!
+//! let (jobs, work) = bounded(2); // holds two, then senders wait
+//! let (results, sums) = unbounded();
+//! for _ in 0..3 {
+//!     let (work, results) = (work.clone(), results.clone());
+//!     go(move || work.iter().for_each(|n: u64| results.send(n * n).unwrap()));
+//! }
+//! drop(results);
+//! go(move || (1..=10).for_each(|n| jobs.send(n).unwrap())); // and then `jobs` is dropped: the workers end
+//!
+//! let mut sum = 0;
+//! loop {
+//!     select! {
+//!         recv(sums) -> square => match square {
+//!             Ok(square) => sum += square,
+//!             Err(_) => break, // all workers have ended
+//!         },
+//!         default(std::time::Duration::from_secs(5)) => panic!("nothing for five seconds"),
+//!     }
+//! }
+//! assert_eq!(sum, 385);
+//! ```
+//!
+//! A goroutine that waits is parked, and its thread runs others; a thread that is not ours is blocked; an async task
+//! ([`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async)) is woken through its waker. They may all use the same
+//! channel. Values go from hand to hand: to a receiver that waits directly, without a detour through the buffer.
+//!
+//! **First come, first served.** Those who wait get their turn in the order in which they came, also senders that wait for a place
+//! in a buffer: nobody overtakes them.
+//!
+//! **The end.** A channel is closed when all its senders or all its receivers are gone, or by [`close`](Sender::close). Then receivers
+//! get what is in it and after that errors; senders get their values back.
+//!
+//! # Coming from Go
+//!
+//! | Go | here |
+//! |---|---|
+//! | `c := make(chan T)` | `let (s, r) = bounded(0)` |
+//! | `c := make(chan T, n)` | `let (s, r) = bounded(n)` |
+//! | `c <- v` | `s.send(v)`; on a closed channel an error with the value, no panic |
+//! | `v := <-c` | `r.recv()` |
+//! | `v, ok := <-c` | `match r.recv() { Ok(v) => .., Err(_) => .. }` |
+//! | `for v := range c` | `for v in &r` |
+//! | `close(c)` | [`s.close()`](Sender::close), or let the last sender go; closing twice is no panic, it returns `false` |
+//! | `len(c)`, `cap(c)` | `r.len()`, `r.capacity()` |
+//! | `select { case v := <-a: f(v) case b <- w: g() }` | `select! { recv(a) -> v => f(v), send(b, w) -> res => g() }` |
+//! | `select { ... default: h() }` | `select! { ..., default => h() }` |
+//! | `select { ... case <-time.After(d): h() }` | `select! { ..., default(d) => h() }`, or `recv(after(d)) -> _ => h()` |
+//! | `select {}` | `select! {}` |
+//! | `reflect.Select` | [`Select`] |
+//! | a nil channel in a `select` | [`never()`](never()) |
+//! | `time.After(d)`, `time.Tick(d)` | [`after(d)`](after), [`tick(d)`](tick) |
+//!
+//! In Go the value of a `case b <- w` is computed before the selection, here only if the case is selected. Channels here have two
+//! ends: keep clones of the ones you need. Forgetting one keeps the channel open; that is what `close` is for.
+//!
+//! # Coming from crossbeam
+//!
+//! `use gosched::chan as crossbeam_channel;` and everything compiles and behaves as before: all names, errors and their texts, the
+//! grammar of the macros. What is different:
+//!
+//! | crossbeam | here |
+//! |---|---|
+//! | a waiting thread sleeps | a waiting goroutine is parked; on other threads as in crossbeam |
+//! | senders that wait for a place compete for it | first come, first served |
+//! | – | [`Sender::close`], [`Receiver::close`], `is_closed` |
+//! | – | [`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async) |
+//! | `Select::select` without operations panics | waits for ever, as Go's `select {}` does |
+//! | `select! {}` does not compile | waits for ever |
+//! | a send's value that panics in `select!` ends the process | the panic goes on; the receiver it was meant for waits on |
+//! | [`tick`] counts its period from when a value was received late | stays a whole number of periods away from the first |
+//!
+//! # Moving calls
+//!
+//! What waits may move the goroutine to another thread (see the [crate's page](crate#moving-calls)): `send`, `recv`, their
+//! variants with a time limit, iterating, `select!` and `Select`'s waiting methods. `try_send`, `try_recv`, `try_select`, `try_ready`,
+//! `close`, `len`, clones and drops never do.
+//!
+//! There is one case where something that never moves has to wait: `try_recv` and `try_select` on a channel without a buffer
+//! at which a `select!` waits to send. Its value is computed only now, by that selection; the calling thread is blocked for that time.
 
 mod case;
 mod err;
@@ -12,6 +96,8 @@ mod select;
 mod sender;
 mod shared;
 mod slot;
+#[cfg(test)]
+mod tests;
 pub(crate) mod timer;
 
 use core::time::Duration;

@@ -55,13 +55,11 @@ impl<T> Sender<T> {
     /// use gosched::chan::{SendError, bounded};
     ///
     /// let (s, r) = bounded(1);
+    /// let receiver = gosched::go(move || (r.recv(), r.recv()));
     /// assert_eq!(s.send(1), Ok(()));
-    /// gosched::go(move || {
-    ///     assert_eq!(r.recv(), Ok(1));
-    ///     drop(r);
-    /// });
-    /// assert_eq!(s.send(2), Ok(())); // waits for the receive
-    /// assert_eq!(s.send(3), Err(SendError(3))); // waits, too, or finds it closed
+    /// assert_eq!(s.send(2), Ok(())); // waits for a place
+    /// assert_eq!(receiver.join().unwrap(), (Ok(1), Ok(2)));
+    /// assert_eq!(s.send(3), Err(SendError(3))); // the receiver is gone
     /// ```
     #[inline]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {

@@ -13,23 +13,27 @@
 
 pub(crate) mod arena;
 pub(crate) mod locals;
+pub(crate) mod since;
 pub(crate) mod task;
 
 use core::cell::{Cell, UnsafeCell};
 use core::panic::Location;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{JoinWord, Linked, Status, StatusWord, TokenWord};
+use gosched_queue::{JoinWord, Linked, Scan, Status, StatusWord, TokenWord};
 use gosched_switch::{Gobuf, Stack, StackClass};
 
 use crate::context::{Node, Slot};
 use crate::fatal::fatal;
 use crate::m::M;
 use crate::sched::Group;
+use crate::timers::now;
 use crate::waiter::{BoxedWaiter, WaitReason};
 use locals::Locals;
+use since::WaitWord;
 use task::{Payload, TaskVtable};
 
 /// A goroutine's name: one word, since every handle has it.
@@ -43,8 +47,7 @@ pub(crate) struct G {
     // First cache line: what a switch and a queue need.
     pub(crate) buf: UnsafeCell<Gobuf>,
     pub(crate) status: StatusWord,
-    reason: AtomicU8,
-    class: Cell<Option<StackClass>>,
+    wait: WaitWord,
     link: AtomicPtr<G>,
     id: AtomicU64,
     m: AtomicPtr<M>,
@@ -55,7 +58,8 @@ pub(crate) struct G {
     pub(crate) vtable: Cell<Option<&'static TaskVtable>>,
     pub(crate) locals: Cell<Option<NonNull<Locals>>>,
     locked_m: AtomicPtr<M>,
-    locks: AtomicU32,
+    locks: AtomicU16,
+    class: Cell<Option<StackClass>>,
     blocking: AtomicU32,
     // Third and fourth: what is rarely looked at, and the closure or the result.
     creator: AtomicU64,
@@ -90,6 +94,7 @@ pub(crate) struct Birth {
     pub(crate) name: Option<Name>,
     pub(crate) class: StackClass,
     pub(crate) group: Option<NonNull<Group>>,
+    pub(crate) locks: u32,
     pub(crate) context: Option<Arc<Node>>,
 }
 
@@ -99,8 +104,7 @@ impl G {
         G {
             buf: UnsafeCell::new(Gobuf::empty()),
             status: StatusWord::new(Status::Idle),
-            reason: AtomicU8::new(0),
-            class: Cell::new(None),
+            wait: WaitWord::new(),
             link: AtomicPtr::new(core::ptr::null_mut()),
             id: AtomicU64::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
@@ -110,7 +114,8 @@ impl G {
             vtable: Cell::new(None),
             locals: Cell::new(None),
             locked_m: AtomicPtr::new(core::ptr::null_mut()),
-            locks: AtomicU32::new(0),
+            locks: AtomicU16::new(0),
+            class: Cell::new(None),
             blocking: AtomicU32::new(0),
             creator: AtomicU64::new(0),
             created_at: Cell::new(None),
@@ -126,17 +131,23 @@ impl G {
         self.id.load(Ordering::Relaxed)
     }
 
-    /// Why it waits, or last waited, in words.
-    pub(crate) fn reason(&self) -> &'static str {
-        WaitReason::text_of(self.reason.load(Ordering::Relaxed))
+    /// Why it waits, or last waited.
+    pub(crate) fn reason(&self) -> WaitReason {
+        self.wait.reason()
     }
 
+    /// How long its wait has lasted.
+    pub(crate) fn waited(&self) -> Duration {
+        self.wait.lasted(now())
+    }
+
+    /// A wait begins now.
     #[inline]
     pub(crate) fn set_reason(&self, reason: WaitReason) {
-        self.reason.store(reason as u8, Ordering::Relaxed);
+        self.wait.begin(reason);
     }
 
-    /// The M it runs on; null when it runs on none.
+    /// The M it runs on, or last ran on; null before it first runs and after its end.
     pub(crate) fn m(&self) -> *mut M {
         self.m.load(Ordering::Relaxed)
     }
@@ -167,7 +178,12 @@ impl G {
 
     /// How often the goroutine has locked its thread (S51).
     pub(crate) fn locks(&self) -> u32 {
-        self.locks.load(Ordering::Relaxed)
+        u32::from(self.locks.load(Ordering::Relaxed))
+    }
+
+    /// The goroutine locks its thread once more, or once less. Own.
+    pub(crate) fn set_locks(&self, locks: u32) {
+        self.locks.store(u16::try_from(locks).unwrap_or(u16::MAX), Ordering::Relaxed);
     }
 
     /// How many announced blocking calls it is in, one inside the other. Own.
@@ -212,6 +228,7 @@ impl G {
         self.join.reset();
         self.creator.store(birth.creator, Ordering::Relaxed);
         self.created_at.set(Some(birth.place));
+        self.set_locks(birth.locks);
         self.group.set(birth.group);
         self.context.put(birth.context);
         // SAFETY: the header is ours; a dead one holds no name, so nothing is dropped here.
@@ -263,16 +280,26 @@ impl G {
         self.inspect().and_then(|view| view.place)
     }
 
-    /// A look at a living goroutine, held still for a moment; `None` if there is none.
+    /// A look at a living goroutine; `None` if there is none.
     pub(crate) fn inspect(&self) -> Option<View> {
+        self.hold().map(|(_, view)| view)
+    }
+
+    /// As [`inspect`](G::inspect), with the goroutine held still for as long as the first of the two is kept.
+    pub(crate) fn hold(&self) -> Option<(Scan<'_>, View)> {
         let scan = self.status.scan()?;
         // SAFETY: the scan bit keeps it alive.
         let (name, (creator, place)) = unsafe { (self.name().cloned(), self.origin()) };
-        let state = match scan.status() {
-            Status::Waiting | Status::Parking => self.reason(),
-            status => status.name(),
+        let (state, waited) = match scan.status() {
+            Status::Waiting | Status::Parking | Status::ParkingReady => {
+                (self.reason().text(), self.wait.lasted(now()))
+            }
+            status => (status.name(), Duration::ZERO),
         };
-        Some(View { id: self.id(), name, state, creator, place })
+        let status = scan.status().name();
+        // SAFETY: Ms are never freed.
+        let thread = unsafe { self.m().as_ref() }.map(|m| m.id);
+        Some((scan, View { id: self.id(), name, status, state, waited, thread, creator, place }))
     }
 }
 
@@ -280,7 +307,12 @@ impl G {
 pub(crate) struct View {
     pub(crate) id: u64,
     pub(crate) name: Option<Name>,
+    pub(crate) status: &'static str,
+    /// The status, or why it waits.
     pub(crate) state: &'static str,
+    /// The M it is on, or was on last.
+    pub(crate) thread: Option<u64>,
+    pub(crate) waited: Duration,
     pub(crate) creator: u64,
     pub(crate) place: Option<&'static Location<'static>>,
 }

@@ -20,7 +20,7 @@ use gosched_switch::{Gobuf, Stack};
 use crate::g::G;
 use crate::p::P;
 use crate::sched::SCHED;
-use crate::sysmon::Probe;
+use crate::sysmon::{Held, Probe};
 
 /// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
 /// registers saved by then (D3).
@@ -33,6 +33,8 @@ pub(crate) enum Post {
     Requeue(NonNull<G>),
     /// As `Requeue`, behind those that were woken: it was preempted, or has lost its P (D1).
     RequeueLast(NonNull<G>),
+    /// As `Requeue`, and the M gives its P to another one, so that the goroutine goes on elsewhere.
+    Migrate(NonNull<G>),
     /// The stack of one that ended goes to the cache.
     FreeStack,
 }
@@ -72,6 +74,8 @@ pub(crate) struct M {
     pub(crate) stackless_since: Cell<Option<Instant>>,
     /// Own: a request to yield that a call met which does not move (S39).
     asked_to_yield: Cell<bool>,
+    /// Own: whether the goroutine on this M has stopped the world.
+    stopped_world: Cell<bool>,
     /// Own: dead headers for goroutines created while this M is without a P.
     spare_gs: UnsafeCell<List<G>>,
     /// Own: state of the random generator.
@@ -82,6 +86,8 @@ pub(crate) struct M {
     taken: AtomicU32,
     /// The monitor's.
     pub(crate) probe: Probe,
+    /// The monitor's.
+    pub(crate) held: Held,
     pub(crate) note: Note,
     idle_link: AtomicPtr<M>,
     /// The M that was created before this one.
@@ -121,12 +127,14 @@ impl M {
             locked_g: Cell::new(None),
             stackless_since: Cell::new(None),
             asked_to_yield: Cell::new(false),
+            stopped_world: Cell::new(false),
             spare_gs: UnsafeCell::new(List::new()),
             random: Cell::new(crate::runtime::debug::seed() ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             spinning: AtomicBool::new(false),
             next_p: AtomicPtr::new(core::ptr::null_mut()),
             taken: AtomicU32::new(Taken::No as u32),
             probe: Probe::new(),
+            held: Held::new(),
             note: Note::new(),
             idle_link: AtomicPtr::new(core::ptr::null_mut()),
             all_link: AtomicPtr::new(core::ptr::null_mut()),
@@ -196,11 +204,20 @@ impl M {
         self.asked_to_yield.set(asked);
     }
 
-    /// Forgets requests to yield: they were meant for the goroutine that ran before.
+    pub(crate) fn has_stopped_world(&self) -> bool {
+        self.stopped_world.get()
+    }
+
+    pub(crate) fn set_stopped_world(&self, stopped: bool) {
+        self.stopped_world.set(stopped);
+    }
+
+    /// Forgets requests to yield: they were meant for the goroutine that ran before. With `migrate=1` every goroutine that
+    /// begins to run is asked to go elsewhere.
     #[inline]
     pub(crate) fn clear_preempt(&self) {
         self.owner.clear_preempt();
-        self.asked_to_yield.set(false);
+        self.asked_to_yield.set(SCHED.is_migrating());
     }
 
     #[inline]

@@ -19,7 +19,7 @@ use crate::fatal::{fatal, say};
 use crate::p::P;
 use crate::sched::{self, SCHED};
 use crate::sys::signal;
-use crate::sys::thread::{self, Defaults};
+use crate::sys::thread::{self, Defaults, TimeSlice};
 
 /// g0 runs the scheduler and nothing of the user's.
 const G0_STACK_BYTES: usize = 256 * 1024;
@@ -126,6 +126,7 @@ extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
     SCHED.list_m(m);
     thread::set_name(c"gosched-m");
     thread::set_tight_timer_slack();
+    thread::set_time_slice(0, TimeSlice::Short);
     signal::give_alternate_stack();
     m.set_tid(thread::tid());
     sched::mstart(m)

@@ -137,6 +137,7 @@ fn ensure_runner() {
             class: None,
             role: Role::Ordinary,
             group: None,
+            locks: 0,
             place: Location::caller(),
         };
         // SAFETY: `run` borrows nothing, and its result is never taken: it does not end.

@@ -49,6 +49,8 @@ pub(crate) struct P {
     /// Whether the new M that this P waits for will be a spinner.
     start_spinning: AtomicBool,
     sched_tick: AtomicU32,
+    /// Picks in a row that went on with the running slice. The owner's; the monitor reads it.
+    inherited: AtomicU32,
     blocking_tick: AtomicU32,
     /// What the monitor saw of this P; its own.
     pub(crate) seen: Seen,
@@ -73,8 +75,7 @@ pub(crate) struct Own {
     pub(crate) stacks: StackCache,
     next_id: u64,
     end_id: u64,
-    /// Picks in a row that went on with the running slice, and when the first of them were counted.
-    inherited: u32,
+    /// When the first of the picks in `inherited` were counted.
     slice_began: Option<Instant>,
 }
 
@@ -86,6 +87,23 @@ pub(crate) enum PStatus {
     Running = 1,
     /// Its M is in an announced blocking call: whoever makes it another status by CAS has the P (S19).
     Blocking = 2,
+    /// The world is stopped; whoever stopped it has the P.
+    Stopped = 3,
+    /// Beyond GOMAXPROCS, and empty.
+    Dead = 4,
+}
+
+impl PStatus {
+    /// As shown by a dump, in Go's words.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PStatus::Idle => "idle",
+            PStatus::Running => "running",
+            PStatus::Blocking => "syscall",
+            PStatus::Stopped => "gcstop",
+            PStatus::Dead => "dead",
+        }
+    }
 }
 
 // SAFETY: `own` is touched by the owner only (see above).
@@ -109,6 +127,7 @@ impl P {
             idle_link: AtomicPtr::new(core::ptr::null_mut()),
             start_spinning: AtomicBool::new(false),
             sched_tick: AtomicU32::new(0),
+            inherited: AtomicU32::new(0),
             blocking_tick: AtomicU32::new(0),
             seen: Seen::new(),
             created: AtomicU64::new(0),
@@ -121,7 +140,6 @@ impl P {
                 stacks: StackCache::new(stacks),
                 next_id: 0,
                 end_id: 0,
-                inherited: 0,
                 slice_began: None,
             }),
         }
@@ -131,7 +149,9 @@ impl P {
         match self.status.load(Ordering::Relaxed) {
             0 => PStatus::Idle,
             1 => PStatus::Running,
-            _ => PStatus::Blocking,
+            2 => PStatus::Blocking,
+            3 => PStatus::Stopped,
+            _ => PStatus::Dead,
         }
     }
 
@@ -139,8 +159,7 @@ impl P {
     /// [`leave_blocking`](P::leave_blocking).
     #[inline]
     pub(crate) fn enter_blocking(&self) {
-        self.blocking_tick
-            .store(self.blocking_tick.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.count_blocking();
         self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
         // ORDERING: Release pairs with the Acquire of `leave_blocking`: the winner sees all that was done to the P.
         self.status.store(PStatus::Blocking as u32, Ordering::Release);
@@ -155,6 +174,13 @@ impl P {
             .is_ok()
     }
 
+    /// Counts a blocking call, or the loss of the P in one. By the owner.
+    #[inline]
+    pub(crate) fn count_blocking(&self) {
+        self.blocking_tick
+            .store(self.blocking_tick.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
     /// Blocking calls begun so far.
     pub(crate) fn blocking_tick(&self) -> u32 {
         self.blocking_tick.load(Ordering::Relaxed)
@@ -163,6 +189,11 @@ impl P {
     /// Picks so far, those aside that went on with a running slice.
     pub(crate) fn sched_tick(&self) -> u32 {
         self.sched_tick.load(Ordering::Relaxed)
+    }
+
+    /// A number that is another one after each pick (or, once in a long while, the same).
+    pub(crate) fn picks(&self) -> u64 {
+        u64::from(self.sched_tick()) << 32 | u64::from(self.inherited.load(Ordering::Relaxed))
     }
 
     /// The M that runs this P, if one does. A hint to all but the owner.
@@ -180,7 +211,12 @@ impl P {
     /// The owner lets go.
     pub(crate) fn stop(&self) {
         self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
-        self.status.store(PStatus::Idle as u32, Ordering::Relaxed);
+        self.set_status(PStatus::Idle);
+    }
+
+    /// Says what the owner, which is no M, makes of the P.
+    pub(crate) fn set_status(&self, status: PStatus) {
+        self.status.store(status as u32, Ordering::Relaxed);
     }
 
     /// Notes a spinner's place for the M that will be made for this P.
@@ -307,18 +343,16 @@ impl<'a> HeldP<'a> {
     /// picks.
     #[inline]
     pub(crate) fn slice_is_over(self) -> bool {
-        self.own(|own| {
-            if own.inherited < INHERITED_PER_LOOK {
-                return false;
+        if self.0.inherited.load(Ordering::Relaxed) < INHERITED_PER_LOOK {
+            return false;
+        }
+        self.0.inherited.store(0, Ordering::Relaxed);
+        self.own(|own| match own.slice_began {
+            None => {
+                own.slice_began = Some(Instant::now());
+                false
             }
-            own.inherited = 0;
-            match own.slice_began {
-                None => {
-                    own.slice_began = Some(Instant::now());
-                    false
-                }
-                Some(began) => began.elapsed() >= TIME_SLICE,
-            }
+            Some(began) => began.elapsed() >= TIME_SLICE,
         })
     }
 
@@ -326,14 +360,15 @@ impl<'a> HeldP<'a> {
     #[inline]
     pub(crate) fn count_pick(self, slice: Slice) {
         match slice {
-            Slice::Inherited => self.own(|own| own.inherited += 1),
+            Slice::Inherited => {
+                let inherited = self.0.inherited.load(Ordering::Relaxed);
+                self.0.inherited.store(inherited + 1, Ordering::Relaxed);
+            }
             Slice::New => {
                 let tick = self.0.sched_tick.load(Ordering::Relaxed);
                 self.0.sched_tick.store(tick.wrapping_add(1), Ordering::Relaxed);
-                self.own(|own| {
-                    own.inherited = 0;
-                    own.slice_began = None;
-                });
+                self.0.inherited.store(0, Ordering::Relaxed);
+                self.own(|own| own.slice_began = None);
             }
         }
     }

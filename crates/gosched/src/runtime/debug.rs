@@ -1,5 +1,6 @@
 //! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is said on standard error and ignored.
 
+use core::time::Duration;
 use std::env;
 use std::sync::OnceLock;
 
@@ -14,11 +15,17 @@ pub(crate) struct Debug {
     pub(crate) randomize: bool,
     /// `seed=n`: the random generators start from here.
     pub(crate) seed: Option<u64>,
+    /// `deadlock=0`: nobody looks whether all goroutines are asleep for ever (S48).
+    pub(crate) deadlock: bool,
+    /// `migrate=1`: every moving call moves the goroutine to another thread (D1).
+    pub(crate) migrate: bool,
+    /// `stall=ms`: who holds its thread for longer is reported.
+    pub(crate) stall: Option<Duration>,
 }
 
 impl Default for Debug {
     fn default() -> Debug {
-        Debug { randomize: true, seed: None }
+        Debug { randomize: true, seed: None, deadlock: true, migrate: false, stall: None }
     }
 }
 
@@ -43,6 +50,16 @@ pub(crate) fn seed() -> u64 {
     })
 }
 
+/// Sets a switch from `0` or `1`; `false` if the value is neither.
+fn set(switch: &mut bool, value: &str) -> bool {
+    match value.trim() {
+        "0" => *switch = false,
+        "1" => *switch = true,
+        _ => return false,
+    }
+    true
+}
+
 fn parse(text: &str) -> (Debug, Vec<String>) {
     let mut debug = Debug::default();
     let mut complaints = Vec::new();
@@ -52,20 +69,21 @@ fn parse(text: &str) -> (Debug, Vec<String>) {
             continue;
         };
         let understood = match key.trim() {
-            "randomize" => match value.trim() {
-                "0" => {
-                    debug.randomize = false;
-                    true
-                }
-                "1" => true,
-                _ => false,
-            },
+            "randomize" => set(&mut debug.randomize, value),
+            "deadlock" => set(&mut debug.deadlock, value),
+            "migrate" => set(&mut debug.migrate, value),
             "seed" => {
                 debug.seed = value.trim().parse().ok();
                 debug.seed.is_some()
             }
+            "stall" => {
+                let limit = value.trim().parse().ok().filter(|ms| *ms > 0);
+                debug.stall = limit.map(Duration::from_millis);
+                limit.is_some()
+            }
             _ => {
-                complaints.push(format!("unknown key {key:?} (known: randomize, seed)"));
+                complaints
+                    .push(format!("unknown key {key:?} (known: randomize, seed, deadlock, migrate, stall)"));
                 continue;
             }
         };
@@ -82,18 +100,20 @@ mod tests {
 
     #[test]
     fn known_keys_are_understood() {
-        let (debug, complaints) = parse("randomize=0, seed=42");
-        assert_eq!(debug, Debug { randomize: false, seed: Some(42) });
+        let (debug, complaints) = parse("randomize=0, seed=42,deadlock=0,migrate=1,stall=20");
+        let stall = Some(Duration::from_millis(20));
+        assert_eq!(debug, Debug { randomize: false, seed: Some(42), deadlock: false, migrate: true, stall });
         assert!(complaints.is_empty());
     }
 
     #[test]
     fn unknown_keys_and_bad_values_are_named_and_ignored() {
-        let (debug, complaints) = parse("colour=red,seed=x,randomize,,");
+        let (debug, complaints) = parse("colour=red,seed=x,randomize,,stall=0");
         assert_eq!(debug, Debug::default());
-        assert_eq!(complaints.len(), 3);
+        assert_eq!(complaints.len(), 4);
         assert!(complaints[0].contains("\"colour\""));
         assert!(complaints[1].contains("seed") && complaints[1].contains("\"x\""));
         assert!(complaints[2].contains("\"randomize\" is not key=value"));
+        assert!(complaints[3].contains("stall") && complaints[3].contains("\"0\""));
     }
 }

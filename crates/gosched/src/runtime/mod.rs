@@ -5,11 +5,14 @@
 
 pub(crate) mod config;
 pub(crate) mod debug;
+mod world;
 
 use core::fmt;
 
 pub use config::{Config, ConfigError, StackSizeError};
+pub use world::{GoroutineInfo, ProcessorInfo, ThreadInfo, World, maxprocs, stop_the_world};
 
+use crate::dump;
 use crate::m::current;
 use crate::sched::{self, Rt, SCHED};
 
@@ -97,6 +100,94 @@ pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
+/// Ties the calling goroutine to the OS thread it is on, until [`unlock_os_thread`] was called as often (S51): it runs only
+/// there, and the thread runs nothing else.
+///
+/// For what belongs to a thread: a graphics context, a C library with thread-local state, a `!Send` value that has to live
+/// across moving calls. A goroutine that is locked costs a switch of threads whenever it waits. Its end ends the lock.
+/// Never moves the calling goroutine. On a thread that is not a goroutine it does nothing.
+///
+/// ```
+/// use gosched::runtime::{lock_os_thread, unlock_os_thread};
+///
+/// gosched::run(|| {
+///     lock_os_thread();
+///     let here = std::thread::current().id();
+///     gosched::yield_now();
+///     gosched::go(|| ()).join().unwrap();
+///     assert_eq!(std::thread::current().id(), here);
+///     unlock_os_thread();
+/// });
+/// ```
+#[doc(alias = "LockOSThread")]
+pub fn lock_os_thread() {
+    if let Some(rt) = Rt::enter() {
+        let g = rt.g();
+        g.set_locks(g.locks() + 1);
+    }
+}
+
+/// Takes back one [`lock_os_thread`]; without one it does nothing.
+///
+/// Never moves the calling goroutine.
+///
+/// ```
+/// use gosched::runtime::{lock_os_thread, unlock_os_thread};
+///
+/// gosched::run(|| {
+///     lock_os_thread();
+///     lock_os_thread();
+///     unlock_os_thread(); // still locked
+///     unlock_os_thread();
+/// });
+/// ```
+#[doc(alias = "UnlockOSThread")]
+pub fn unlock_os_thread() {
+    if let Some(rt) = Rt::enter() {
+        let g = rt.g();
+        g.set_locks(g.locks().saturating_sub(1));
+    }
+}
+
+/// Every goroutine with its state, how long it has waited, its stack and who created it, in the form of Go's dumps.
+///
+/// ```text
+/// goroutine 1 [join, 3 s]:
+/// gosched::thread::JoinHandle<T>::join(...)
+/// \t/src/gosched/src/thread/join.rs:176
+/// app::main::{{closure}}(...)
+/// \t/src/app/main.rs:12
+/// created at src/main.rs:5:5
+/// ```
+///
+/// The runtime's own frames are left out at both ends, calls that were inlined are shown, and goroutines that differ in nothing but
+/// their number are shown once, with a count. Functions have their names also without debug information, then without lines.
+/// It takes some milliseconds the first time, when debug information is read, and later microseconds per goroutine.
+///
+/// Never moves the calling goroutine; blocks its thread meanwhile. Others go on, so what the text says of two of them need not
+/// be true at the same moment. Those that compute are interrupted by SIGURG for a moment, if the program has no
+/// handler of its own for it.
+///
+/// ```
+/// gosched::run(|| {
+///     let waiter = gosched::thread::Builder::new().name("waiter".into()).spawn(gosched::thread::park).unwrap();
+///     let text = loop {
+///         let text = gosched::runtime::stacks();
+///         if text.contains("\"waiter\" [park]") {
+///             break text;
+///         }
+///         gosched::yield_now();
+///     };
+///     assert!(text.contains("goroutine 1 [running]:") && text.contains("gosched::thread::park(...)"));
+///     waiter.thread().unpark();
+///     waiter.join().unwrap();
+/// });
+/// ```
+#[doc(alias = "Stack")]
+pub fn stacks() -> String {
+    dump::stacks()
+}
+
 /// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended by [`goexit`].
 ///
 /// ```
@@ -159,9 +250,4 @@ pub fn goexit() -> ! {
         crate::fatal::fatal!("goexit needs unwinding, and this program was built with panic=abort");
     }
     std::panic::resume_unwind(Box::new(Goexit))
-}
-
-/// The number of Ps: how many goroutines hold the right to run at once (`GOMAXPROCS`).
-pub(crate) fn procs() -> usize {
-    sched::started_procs()
 }

@@ -65,6 +65,7 @@ pub(super) fn leave(m: &'static M, g: &'static G) {
     {
         return p.start(m);
     }
+    SCHED.count_back_from_call();
     m.forget_p();
     match SCHED.take_idle_p() {
         Some(p) => m.acquire_p(p),

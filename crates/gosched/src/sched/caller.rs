@@ -16,7 +16,7 @@ use core::time::Duration;
 use gosched_queue::{Interrupt, Interrupts, Outcome, Registration, Wake};
 
 use super::park::{self, Commit, Waited};
-use super::{Rt, arm_here, start};
+use super::{Rt, arm_here, refuse_in_stopped_world, start};
 use crate::context;
 use crate::timers::{Action, Timer, now};
 use crate::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
@@ -53,6 +53,11 @@ impl Limit {
     /// Until the context of whoever waits ends, or the time is up.
     pub(crate) const fn of_context(deadline: Option<u64>) -> Limit {
         Limit { deadline, interruptible: Interruptible::Yes }
+    }
+
+    /// Until `deadline`, whatever becomes of the context.
+    pub(crate) const fn until(deadline: u64) -> Limit {
+        Limit { deadline: Some(deadline), interruptible: Interruptible::No }
     }
 }
 
@@ -221,6 +226,7 @@ fn park_ticket(rt: Rt, reason: WaitReason, limit: Limit, ticket: &Ticket, publis
 }
 
 fn block_thread_ticket(limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
+    refuse_in_stopped_world("wait");
     let context = match limit.interruptible {
         Interruptible::Yes => context::interrupts_of_thread(),
         Interruptible::No => None,

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use gosched_queue::{Entered, Intr, Settled};
 
-use super::{SCHED, blocking, schedule};
+use super::{SCHED, blocking, refuse_in_stopped_world, schedule};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{M, Post, current};
@@ -39,6 +39,9 @@ impl Rt {
     /// nobody. Else the call does without, as a foreign thread's would.
     #[cold]
     fn enter_slow(m: &'static M) -> Rt {
+        if matches!(m.owner.intr(), Intr::Taken | Intr::Blocking) {
+            SCHED.wait_at_gate(m);
+        }
         let p = match m.owner.intr() {
             Intr::Taken => SCHED.take_idle_p().inspect(|p| {
                 SCHED.count_found_again(m);
@@ -52,7 +55,10 @@ impl Rt {
                     m.set_asked_to_yield(true);
                     m.p()
                 }
-                Settled::Lost | Settled::Blocking => None,
+                Settled::Lost | Settled::Blocking => {
+                    SCHED.wait_at_gate(m);
+                    None
+                }
             },
         };
         Rt { m, p, not_send: PhantomData }
@@ -72,15 +78,26 @@ impl Rt {
 
     #[cold]
     fn enter_moving_slow(m: &'static M) -> Rt {
+        if m.has_stopped_world() {
+            m.owner.exit();
+            refuse_in_stopped_world("wait or yield");
+        }
         let g = running(m);
         let settled = m.owner.settle();
+        if matches!(settled, Settled::Lost | Settled::Blocking) {
+            SCHED.wait_at_gate(m);
+        }
         let asked = m.asked_to_yield();
-        m.set_asked_to_yield(false);
+        m.set_asked_to_yield(SCHED.is_migrating());
         match settled {
             Settled::Kept if !asked => {}
             Settled::Kept | Settled::Preempted => {
                 if !schedule::is_bound(g) {
-                    schedule::leave(m, g, Post::RequeueLast(g.into()));
+                    let post = match SCHED.is_migrating() {
+                        true => Post::Migrate(g.into()),
+                        false => Post::RequeueLast(g.into()),
+                    };
+                    schedule::leave(m, g, post);
                 }
             }
             Settled::Lost => {

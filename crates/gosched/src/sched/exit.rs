@@ -208,8 +208,9 @@ pub(super) fn inherit_stack(m: &'static M, p: HeldP<'_>, g: &'static G) -> bool 
     true
 }
 
+/// Whether a G that the caller took from a queue has run before.
 #[inline]
-fn has_stack(g: &G) -> bool {
+pub(super) fn has_stack(g: &G) -> bool {
     // SAFETY: the caller took the G from a queue, so its fields are the caller's.
     unsafe { (*g.stack.get()).is_some() }
 }

@@ -32,6 +32,7 @@ impl Sched {
     #[doc(alias = "findrunnable")]
     pub(super) fn find_runnable(&self, m: &'static M) -> (NonNull<G>, Slice) {
         loop {
+            self.stop_here_if_asked(m);
             let p = schedule::held_p(m);
             if let Some(found) = schedule::pick_local(m, p) {
                 return found;
@@ -88,7 +89,7 @@ impl Sched {
         if !m.is_spinning() {
             m.set_spinning(self.idle.try_start_spinning(self.procs())?);
         }
-        let order = self.steal_order.get()?;
+        let order = self.steal_order()?;
         // SAFETY: `p` proves that we own the ring.
         let own = unsafe { p.ring.owner() };
         for round in 0..STEAL_ROUNDS {

@@ -5,7 +5,10 @@
 //! so the whole is first in, first out but for the order between Ps, which no one can see. With one P there is one shard.
 //!
 //! **Classes.** What was preempted, or lost its P, stands behind what was woken: a goroutine that computes has had its
-//! turn, one that was woken waits for its first (D1). Lest it wait for ever, every so many times a preempted one leads.
+//! turn, one that was woken waits for its first (D1). While that happens at all (*pressure*, see `sysmon`), goroutines that
+//! have not run yet stand between the two: any of them may turn out to compute for long. Lest the lower classes wait for ever,
+//! every so many times one of them leads. They are taken one at a time, so that none waits in a ring before one that is woken
+//! later.
 //!
 //! Invariant: a shard's `size` is written under its lock, after the change it tells of, and read without. It is the
 //! publisher's half of the wake-up protocol: stored SeqCst before the look for sleepers.
@@ -18,16 +21,18 @@ use gosched_queue::{List, Lock};
 use super::fifo::Fifo;
 use crate::g::G;
 
-/// Every so many grabs the oldest preempted goroutine leads.
-const PREEMPTED_TURN: u32 = 4;
+/// Every so many grabs the oldest of a lower class leads: one that has not run yet and one that was preempted in turn.
+const LOWER_TURN: u32 = 4;
 /// More Ps than this share shards.
 const SHARDS: usize = 8;
 
 /// Where in the queue a goroutine belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// New, woken, or yielded of its own will.
+    /// Woken, or yielded of its own will; without pressure also new.
     Woken,
+    /// New, under pressure.
+    Fresh,
     /// Asked to yield, or back without a P.
     Preempted,
 }
@@ -64,6 +69,7 @@ impl Shard {
 /// The queue.
 pub(super) struct GlobalQueue {
     woken: [Shard; SHARDS],
+    fresh: Shard,
     preempted: Shard,
     grabs: AtomicU32,
 }
@@ -72,6 +78,7 @@ impl GlobalQueue {
     pub(super) const fn new() -> GlobalQueue {
         GlobalQueue {
             woken: [const { Shard::new() }; SHARDS],
+            fresh: Shard::new(),
             preempted: Shard::new(),
             grabs: AtomicU32::new(0),
         }
@@ -86,7 +93,7 @@ impl GlobalQueue {
     /// How many are queued.
     #[inline]
     pub(super) fn len(&self, procs: usize) -> usize {
-        self.shards(procs).iter().map(Shard::len).sum::<usize>() + self.preempted.len()
+        self.shards(procs).iter().map(Shard::len).sum::<usize>() + self.fresh.len() + self.preempted.len()
     }
 
     /// Queues one at its class's tail; `from` is the P's number, or 0.
@@ -95,6 +102,7 @@ impl GlobalQueue {
         let shards = self.shards(procs);
         let shard = match class {
             Class::Woken => &shards[from as usize % shards.len()],
+            Class::Fresh => &self.fresh,
             Class::Preempted => &self.preempted,
         };
         shard.change(|fifo| fifo.push(g));
@@ -110,6 +118,15 @@ impl GlobalQueue {
         });
     }
 
+    /// Before the number of Ps becomes `procs`: what lies in shards that will not be looked at any more goes to the first.
+    /// While the world is stopped: those without a P only ever put into the first one.
+    pub(super) fn gather(&self, procs: usize) {
+        for shard in &self.woken[self.shards(procs).len()..] {
+            let n = shard.len();
+            shard.take(n, &mut |g| self.woken[0].change(|fifo| fifo.push(g)));
+        }
+    }
+
     /// Takes the first `n` or fewer of a queue of about `len`, into `sink`; `turn` says with which shard to begin.
     pub(super) fn take(
         &self,
@@ -120,12 +137,14 @@ impl GlobalQueue {
         mut sink: impl FnMut(NonNull<G>),
     ) {
         let mut left = n;
-        if self.preempted.len() > 0
-            && self.grabs.fetch_add(1, Ordering::Relaxed).is_multiple_of(PREEMPTED_TURN)
+        let lower = self.lower();
+        if lower.iter().any(|shard| shard.len() > 0)
+            && self.grabs.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOWER_TURN)
         {
-            left -= self.preempted.take(left.min(1), &mut sink);
+            left -= take_one(lower, left, &mut sink);
         }
         let shards = self.shards(procs);
+        let woken = len - len.min(lower.iter().map(|shard| shard.len()).sum());
         for i in 0..shards.len() {
             let shard = &shards[(turn as usize).wrapping_add(i) % shards.len()];
             let size = shard.len();
@@ -133,13 +152,26 @@ impl GlobalQueue {
                 continue;
             }
             // Its share of the batch, rounded up: from the last shards there may be less to take.
-            let share = (size * n).div_ceil(len.max(size)).min(left);
+            let share = (size * n).div_ceil(woken.max(size)).min(left);
             left -= shard.take(share, &mut sink);
         }
-        if left > 0 {
-            self.preempted.take(left, &mut sink);
+        if left == n {
+            take_one(lower, left, &mut sink);
         }
     }
+
+    /// The lower classes, the one whose turn it is first.
+    fn lower(&self) -> [&Shard; 2] {
+        match self.grabs.load(Ordering::Relaxed) / LOWER_TURN % 2 {
+            0 => [&self.preempted, &self.fresh],
+            _ => [&self.fresh, &self.preempted],
+        }
+    }
+}
+
+/// Takes one of the first that has any, if `left` allows; returns how many.
+fn take_one(lower: [&Shard; 2], left: usize, sink: &mut impl FnMut(NonNull<G>)) -> usize {
+    lower.iter().map(|shard| shard.take(left.min(1), sink)).find(|taken| *taken > 0).unwrap_or(0)
 }
 
 impl Shard {
@@ -176,9 +208,29 @@ mod tests {
             queue.push(1, 0, *g, Class::Woken);
             take(&queue, 1, 1) == [gs[0]]
         });
-        assert!(waited.is_some_and(|waited| waited <= PREEMPTED_TURN as usize), "{waited:?}");
+        assert!(waited.is_some_and(|waited| waited <= LOWER_TURN as usize), "{waited:?}");
         let rest = queue.len(1);
         assert_eq!((take(&queue, 1, 100).len(), queue.len(1)), (rest, 0));
+    }
+
+    /// D1: under pressure new ones stand behind woken ones; of the two lower classes neither starves, and both are taken
+    /// one at a time.
+    #[test]
+    fn lower_classes_take_turns() {
+        let gs = runnable(60);
+        let queue = GlobalQueue::new();
+        for i in 0..20 {
+            queue.push(1, 0, gs[i], Class::Preempted);
+            queue.push(1, 0, gs[20 + i], Class::Fresh);
+            queue.push(1, 0, gs[40 + i], Class::Woken);
+        }
+        let first = take(&queue, 1, 30);
+        assert!(gs[40..].iter().all(|woken| first.contains(woken)), "the woken ones first");
+        assert!(first.len() <= 21, "{}", first.len());
+        let next: Vec<_> = (0..16).flat_map(|_| take(&queue, 1, 30)).collect();
+        assert_eq!(next.len(), 16, "one at a time");
+        let preempted = next.iter().filter(|g| gs[..20].contains(g)).count();
+        assert!((4..=12).contains(&preempted), "{preempted} of 16 were preempted ones");
     }
 
     /// S4, S54: with one P the queue is first in, first out; with several, a share comes from every shard in
@@ -197,5 +249,18 @@ mod tests {
         let half = take(&queue, 3, 45);
         assert_eq!(half, [&gs[..30], &gs[60..75]].concat());
         assert_eq!((take(&queue, 3, 45).len(), queue.len(3)), (45, 0));
+    }
+
+    /// S43: with fewer Ps nothing is left behind in shards that nobody looks at.
+    #[test]
+    fn fewer_shards_lose_nothing() {
+        let gs = runnable(40);
+        let queue = GlobalQueue::new();
+        for (i, g) in gs.iter().enumerate() {
+            queue.push(8, i as u32, *g, Class::Woken);
+        }
+        queue.gather(2);
+        assert_eq!((queue.len(2), queue.len(8)), (40, 40));
+        assert_eq!(take(&queue, 2, 40).len(), 40);
     }
 }

@@ -25,18 +25,33 @@ impl Sched {
         self.idle.snapshot()
     }
 
-    /// Puts a P that nobody owns any more on the idle list.
+    /// Puts a P that nobody owns any more on the idle list; or, if the world is to be stopped, with those that are.
     #[doc(alias = "pidleput")]
     pub(super) fn put_idle_p(&self, shared: &mut Shared, p: &'static P) {
+        if self.mode.is_stopping() {
+            return self.count_stopped(p);
+        }
         // SAFETY: Ps are never freed; one that had an owner is on no list.
         unsafe { shared.idle_ps.push_front(NonNull::from(p)) };
         let _ = self.idle.p_idle();
     }
 
+    /// As [`put_idle_p`](Sched::put_idle_p), behind the others.
+    pub(super) fn put_idle_p_last(&self, p: &'static P) {
+        let mut shared = self.lock.lock();
+        if self.mode.is_stopping() {
+            return self.count_stopped(p);
+        }
+        // SAFETY: as in `put_idle_p`.
+        unsafe { shared.idle_ps.push_back(NonNull::from(p)) };
+        let _ = self.idle.p_idle();
+    }
+
     /// Takes a P off the idle list.
     #[doc(alias = "pidleget")]
-    fn get_idle_p(&self, shared: &mut Shared) -> Option<&'static P> {
+    pub(super) fn get_idle_p(&self, shared: &mut Shared) -> Option<&'static P> {
         let p = shared.idle_ps.pop_front()?;
+        shared.idle_ps_taken += 1;
         let _ = self.idle.p_busy();
         sysmon::wake_up();
         // SAFETY: Ps are never freed.
@@ -90,7 +105,7 @@ impl Sched {
 
     /// Starts an M with `p`: the sleeping one given, else a new one.
     #[doc(alias = "startm")]
-    fn start_m(&self, sleeping: Option<NonNull<M>>, p: &'static P, spinning: Option<Spinning>) {
+    pub(super) fn start_m(&self, sleeping: Option<NonNull<M>>, p: &'static P, spinning: Option<Spinning>) {
         match sleeping {
             // SAFETY: Ms are never freed.
             Some(m) => wake_with(unsafe { m.as_ref() }, p, spinning),

@@ -12,9 +12,13 @@
 //! | `group` | goroutines whose end somebody awaits |
 //! | `schedule` | the loop on g0, the direct switch, the post-switch step |
 //! | `find` | where the next goroutine comes from |
+//! | `dead` | whether any goroutine can ever run again |
+//! | `mode` | one word that says what is out of the ordinary |
+//! | `world`, `resize` | stop-the-world, and the number of Ps |
 //! | `held` | goroutines that may not start yet |
 //! | `retake` | what the monitor asks of the scheduler |
 //! | `idle` | who sleeps, who is woken |
+//! | `tidy` | memory that is given back |
 //! | `timing` | who runs due timers, and who wakes up for them |
 //! | `netting` | who polls the network |
 //!
@@ -23,6 +27,7 @@
 
 mod blocking;
 mod caller;
+mod dead;
 mod entry;
 mod exit;
 mod fifo;
@@ -31,15 +36,19 @@ mod global;
 mod group;
 mod held;
 mod idle;
+mod mode;
 mod netting;
 mod park;
+mod resize;
 mod retake;
 mod schedule;
 mod spawn;
 mod start;
 #[cfg(test)]
 mod tests;
+mod tidy;
 mod timing;
+mod world;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -56,6 +65,7 @@ use crate::p::{HeldP, P, RING};
 
 pub(crate) use blocking::Blocking;
 pub(crate) use caller::{Caller, Limit, Visitor};
+pub(crate) use dead::Deadlock;
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
 pub(crate) use global::Class;
@@ -63,11 +73,14 @@ use global::GlobalQueue;
 pub(crate) use group::Group;
 use held::Held;
 pub(crate) use held::SOFT_LIMIT;
+use mode::Mode;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
+use world::World;
+pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world};
 
 /// More Ps than this cannot be asked for.
 pub(crate) const MAX_PROCS: usize = 1024;
@@ -83,12 +96,18 @@ pub(crate) struct Sched {
     pub(crate) taker: Lock<TakerToken>,
     computing_without_p: AtomicU32,
     lost_to_blocking: AtomicU32,
+    /// Ms in announced blocking calls whose P was taken.
+    left_in_calls: AtomicU32,
     held: Held,
     /// Ms that at present only pick goroutines they have no stack for.
     stackless: AtomicU32,
     all_p: [AtomicPtr<P>; MAX_PROCS],
     procs: AtomicU32,
-    steal_order: OnceLock<StealOrder>,
+    /// For every number of Ps that there ever was, the orders to steal in.
+    steal_orders: [OnceLock<StealOrder>; MAX_PROCS + 1],
+    /// Why the usual way is not the one to go; 0 in a quiet hour.
+    mode: Mode,
+    world: World,
     all_m: AtomicPtr<M>,
     m_count: AtomicU64,
     max_threads: AtomicU64,
@@ -106,13 +125,15 @@ pub(crate) struct Sched {
 /// What `SCHED.lock` guards.
 struct Shared {
     idle_ps: List<P>,
+    /// How often one was taken off that list: while this stands still, with all Ps there, no goroutine has got one.
+    idle_ps_taken: u64,
     idle_ms: List<M>,
 }
 
 impl Sched {
     const fn new() -> Sched {
         Sched {
-            lock: Lock::new(Shared { idle_ps: List::new(), idle_ms: List::new() }),
+            lock: Lock::new(Shared { idle_ps: List::new(), idle_ps_taken: 0, idle_ms: List::new() }),
             runq: GlobalQueue::new(),
             idle: IdleWord::new(0),
             keeper: Keeper::new(),
@@ -120,11 +141,14 @@ impl Sched {
             taker: Lock::new(unsafe { TakerToken::new() }),
             computing_without_p: AtomicU32::new(0),
             lost_to_blocking: AtomicU32::new(0),
+            left_in_calls: AtomicU32::new(0),
             held: Held::new(),
             stackless: AtomicU32::new(0),
             all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
             procs: AtomicU32::new(0),
-            steal_order: OnceLock::new(),
+            steal_orders: [const { OnceLock::new() }; MAX_PROCS + 1],
+            mode: Mode::new(),
+            world: World::new(),
             all_m: AtomicPtr::new(core::ptr::null_mut()),
             m_count: AtomicU64::new(0),
             max_threads: AtomicU64::new(u64::MAX),
@@ -144,7 +168,25 @@ impl Sched {
         self.procs.load(Ordering::Relaxed)
     }
 
-    /// All Ps (S5).
+    /// Whether new goroutines are to stand behind woken ones, because some compute while others wait. By the monitor.
+    pub(crate) fn set_under_pressure(&self, on: bool) {
+        if self.mode.is_under_pressure() != on {
+            self.mode.set_under_pressure(on);
+        }
+    }
+
+    /// Whether a goroutine that begins to run is to yield at its first moving call, as at every one.
+    #[inline]
+    pub(crate) fn is_migrating(&self) -> bool {
+        self.mode.is_migrating()
+    }
+
+    /// The orders in which a thief may ask the Ps there are.
+    fn steal_order(&self) -> Option<&StealOrder> {
+        self.steal_orders[self.procs() as usize].get()
+    }
+
+    /// All Ps, those that fell away with a smaller GOMAXPROCS included (S5).
     pub(crate) fn all_p(&self) -> impl Iterator<Item = &'static P> + '_ {
         // ORDERING: Acquire pairs with the Release in `start`: a P that is seen is whole.
         // SAFETY: Ps are never freed.

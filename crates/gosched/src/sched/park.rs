@@ -13,7 +13,7 @@ use core::ptr::NonNull;
 
 use gosched_queue::{Parked, Readied, Status};
 
-use super::{Class, Rt, SCHED, schedule, start};
+use super::{Class, Rt, SCHED, refuse_in_stopped_world, schedule, start};
 use crate::g::G;
 use crate::m::{Post, current};
 use crate::p::Overflow;
@@ -63,6 +63,7 @@ pub(crate) fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -
 
 /// [`wait`] for a thread that is not ours.
 pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+    refuse_in_stopped_world("wait");
     let parker = ThreadParker::current();
     match publish(Waiter::Thread(parker.clone())) {
         Commit::Refuse => Waited::Refused,

@@ -4,6 +4,8 @@ use core::sync::atomic::Ordering;
 
 use super::Sched;
 use crate::m::{M, Taken};
+use crate::p::{P, PStatus};
+use crate::sys::thread::{self, TimeSlice};
 
 impl Sched {
     /// Whether every P is idle.
@@ -38,10 +40,35 @@ impl Sched {
         self.count(kind, 1);
     }
 
-    /// The M has found out that its P was taken; or, said by the taker, it was not taken after all.
-    pub(crate) fn count_found_again(&self, m: &M) {
+    /// It was not taken after all, says the taker.
+    pub(crate) fn count_kept(&self, m: &M) {
         let kind = m.set_taken(Taken::No);
         self.count(kind, u32::MAX);
+    }
+
+    /// The M, on its own thread, has found out that its P was taken.
+    pub(super) fn count_found_again(&self, m: &M) {
+        let kind = m.set_taken(Taken::No);
+        self.count(kind, u32::MAX);
+        if kind == Taken::Computing {
+            thread::set_time_slice(0, TimeSlice::Short);
+        }
+    }
+
+    /// Takes a P whose M is in an announced blocking call, making it `to`; one of several who try wins.
+    pub(crate) fn take_from_blocking(&self, p: &P, to: PStatus) -> bool {
+        // Before the taking, so that the M, when it finds out, finds itself counted.
+        self.left_in_calls.fetch_add(1, Ordering::Relaxed);
+        let taken = p.leave_blocking(to);
+        if !taken {
+            self.left_in_calls.fetch_sub(1, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// An M is back from an announced blocking call and finds that its P was taken.
+    pub(super) fn count_back_from_call(&self) {
+        self.left_in_calls.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Adds `change` (modulo 2³²) to the count of `kind`.

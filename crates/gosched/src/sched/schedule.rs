@@ -104,7 +104,24 @@ pub(super) fn pick_local(m: &M, p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
     if p.slice_is_over() {
         end_slice(p);
     }
+    if SCHED.mode.is_under_pressure() {
+        return pick_under_pressure(p);
+    }
     p.get()
+}
+
+/// The next G by `runnext` and ring that has run before; those that have not are set behind all that were woken (D1).
+#[cold]
+fn pick_under_pressure(p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
+    loop {
+        let (g, slice) = p.get()?;
+        // SAFETY: headers are never unmapped.
+        if exit::has_stack(unsafe { g.as_ref() }) {
+            return Some((g, slice));
+        }
+        SCHED.put_global_one(Some(&p), g, Class::Fresh);
+        SCHED.wake_p();
+    }
 }
 
 /// Goroutines that wake each other have had their slice: the one in `runnext` goes behind everybody else (S27).
@@ -128,15 +145,14 @@ pub(super) fn leave(m: &'static M, g: &'static G, post: Post) {
         m.locked_g.set(Some(g));
     }
     m.post.set(post);
-    let target = if bound { to_g0(m) } else { next_context(m) };
+    let to_loop = bound || matches!(post, Post::Migrate(_));
+    let target = if to_loop { to_g0(m) } else { next_context(m) };
     // SAFETY: `g` runs on this stack, so its buffer is ours to fill; the post-switch step publishes it only after that.
     // `target` is g0's buffer, saved when this M last left its loop, or that of a G that `execute` made ours.
     unsafe { switch(g.buf.get(), target) };
     if bound {
         m.locked_g.set(None);
-        if g.locks() == 0 {
-            g.set_locked_m(None);
-        }
+        g.set_locked_m(None);
     }
     after_switch();
 }
@@ -154,7 +170,7 @@ fn to_g0(m: &'static M) -> *const Gobuf {
 /// Where a goroutine that leaves goes: straight to the next one, if it is at hand and can run here at once.
 #[inline]
 fn next_context(m: &'static M) -> *const Gobuf {
-    let Some(p) = m.p() else { return to_g0(m) };
+    let Some(p) = m.p().filter(|_| !SCHED.mode.is_stopping()) else { return to_g0(m) };
     // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
     let p = unsafe { p.held() };
     let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };
@@ -171,7 +187,7 @@ fn next_context(m: &'static M) -> *const Gobuf {
 /// As [`next_context`], for a goroutine that has ended: its stack, now the M's, goes to the next one in place if that
 /// one is fresh.
 pub(super) fn next_context_after_exit(m: &'static M) -> *const Gobuf {
-    let Some(p) = m.p() else { return to_g0(m) };
+    let Some(p) = m.p().filter(|_| !SCHED.mode.is_stopping()) else { return to_g0(m) };
     // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
     let p = unsafe { p.held() };
     let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };
@@ -201,6 +217,12 @@ pub(super) fn after_switch() {
         }
         Post::Requeue(g) => requeue(m, g, Class::Woken),
         Post::RequeueLast(g) => requeue(m, g, Class::Preempted),
+        Post::Migrate(g) => {
+            requeue(m, g, Class::Woken);
+            if let Some(p) = m.release_p() {
+                SCHED.hand_off_p(p);
+            }
+        }
         Post::FreeStack => exit::free_dead_stack(m),
     }
 }

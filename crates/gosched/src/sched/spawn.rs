@@ -21,6 +21,8 @@ pub(crate) struct Spawn {
     pub(crate) role: Role,
     /// The group it counts in, and which outlives it.
     pub(crate) group: Option<NonNull<Group>>,
+    /// How often it has locked its thread from the beginning (S51).
+    pub(crate) locks: u32,
     pub(crate) place: &'static Location<'static>,
 }
 
@@ -71,7 +73,7 @@ where
     if rt.is_none() {
         start::ensure_started();
     }
-    let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, place };
+    let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, locks: 0, place };
     // SAFETY: `f` borrows nothing.
     let g = unsafe { bear(rt.as_ref(), how, context, room, f) };
     let _: Detach<G, BoxedWaiter> = g.join.detach();
@@ -131,6 +133,7 @@ where
         name: how.name,
         class: how.class.unwrap_or_else(start::default_class),
         group: how.group,
+        locks: how.locks,
         context,
     };
     // SAFETY: a header from a cache of dead or fresh ones is ours alone, and its slot is empty; that the closure's

@@ -6,17 +6,19 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Once;
 
-use gosched_queue::{StealOrder, barrier};
+use gosched_queue::barrier;
 use gosched_switch::{StackClass, check_platform};
 
-use super::{SCHED, Sched};
+use super::SCHED;
 use crate::fatal::fatal;
+use crate::g::since;
 use crate::m::{current, template};
-use crate::p::P;
 use crate::runtime::config::{self, Settings};
+use crate::runtime::debug;
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
-use crate::{overflow, panics, sysmon};
+use crate::timers::now;
+use crate::{dump, overflow, panics, sysmon};
 
 const COLD: u8 = 0;
 const STARTED: u8 = 1;
@@ -61,37 +63,28 @@ fn start(settings: &'static Settings) {
     if let Err(unsupported) = check_platform() {
         fatal!("{unsupported}");
     }
+    since::start(now());
     let _ = barrier::init();
     signal::install(overflow::on_fault);
     panics::install_hook();
     thread::on_fork(forked);
     SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
-    SCHED.make_ps(settings.procs, settings.stack);
+    if debug::get().migrate {
+        SCHED.mode.set_migrating();
+    }
+    SCHED.make_first_ps(settings.procs, settings.stack);
     let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));
-    if let Err(error) = template::start(defaults).and_then(|()| sysmon::start(defaults)) {
+    let threads = [template::start, sysmon::start, dump::start];
+    if let Err(error) = threads.iter().try_for_each(|start| start(defaults)) {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
     }
     // ORDERING: Release pairs with the Acquire in `ensure_started`.
     STATE.store(STARTED, Ordering::Release);
 }
 
-impl Sched {
-    /// Makes the Ps, all idle.
-    #[doc(alias = "procresize")]
-    pub(super) fn make_ps(&self, n: u32, stacks: StackClass) {
-        let _ = self.steal_order.set(StealOrder::new(n));
-        for id in (0..n).rev() {
-            let p: &'static P = Box::leak(Box::new(P::new(id, stacks)));
-            // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
-            self.all_p[id as usize].store(core::ptr::from_ref(p).cast_mut(), Ordering::Release);
-            self.put_idle_p(&mut self.lock.lock(), p);
-        }
-        self.procs.store(n, Ordering::Relaxed);
-    }
-}
-
 /// In the child of a fork: this thread is nobody's M, and the runtime is dead.
 unsafe extern "C" fn forked() {
     current::set(None);
+    dump::forked();
     STATE.store(FORKED, Ordering::Relaxed);
 }

@@ -57,3 +57,21 @@ pub(crate) fn page_size() -> usize {
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).unwrap_or(4096)
 }
+
+/// Copies memory that others may be writing to meanwhile, which Rust's own copies must not. What is written meanwhile
+/// comes out old, new or mixed.
+///
+/// # Safety
+/// The bytes from `from` on, as many as `to` has, are mapped and readable throughout.
+pub(crate) unsafe fn copy_racing(from: usize, to: &mut [u8]) {
+    // SAFETY: reads what the contract says is there, and writes `to`. The direction flag is clear, as the ABI demands.
+    unsafe {
+        core::arch::asm!(
+            "rep movsb",
+            inout("rcx") to.len() => _,
+            inout("rsi") from => _,
+            inout("rdi") to.as_mut_ptr() => _,
+            options(nostack, preserves_flags),
+        );
+    }
+}

@@ -4,6 +4,8 @@
 pub(crate) mod cpu;
 pub(crate) mod epoll;
 pub(crate) mod errno;
+pub(crate) mod handler;
 pub(crate) mod mem;
 pub(crate) mod signal;
+pub(crate) mod task;
 pub(crate) mod thread;

@@ -3,15 +3,41 @@
 
 use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU32, Ordering};
 use std::io;
 
 /// What a thread's first function looks like to pthread.
 pub(crate) type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 
+/// Threads of ours: none of them ever ends.
+static OURS: AtomicU32 = AtomicU32::new(0);
+
+/// How many threads are ours.
+pub(crate) fn ours() -> usize {
+    OURS.load(Ordering::Relaxed) as usize
+}
+
+/// How many threads the process has; `None` where the system does not say. Allocates nothing.
+pub(crate) fn in_process() -> Option<usize> {
+    let mut text = [0_u8; 512];
+    // SAFETY: a nul-terminated path; pointer and length describe `text`; the descriptor is ours to close.
+    let n = unsafe {
+        let fd = libc::open(c"/proc/self/stat".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let n = libc::read(fd, text.as_mut_ptr().cast(), text.len());
+        libc::close(fd);
+        usize::try_from(n).ok()?
+    };
+    let text = core::str::from_utf8(&text[..n]).ok()?;
+    // The command's name, in brackets, may contain anything; the number is the 18th word after it.
+    let (_, rest) = text.rsplit_once(')')?;
+    rest.split_ascii_whitespace().nth(17)?.parse().ok()
+}
+
 /// Starts a detached thread with a stack of `stack_bytes`.
 pub(crate) fn spawn(stack_bytes: usize, start: Start, arg: *mut c_void) -> io::Result<()> {
     let mut attr = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut id = MaybeUninit::<libc::pthread_t>::uninit();
+    OURS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: `attr` is initialised by the first call and destroyed by the last; `id` is written by pthread_create.
     // What `start` does with `arg` is between the caller and `start`.
     let rc = unsafe {
@@ -22,7 +48,11 @@ pub(crate) fn spawn(stack_bytes: usize, start: Start, arg: *mut c_void) -> io::R
         libc::pthread_attr_destroy(attr.as_mut_ptr());
         rc
     };
-    if rc == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(rc)) }
+    if rc == 0 {
+        return Ok(());
+    }
+    OURS.fetch_sub(1, Ordering::Relaxed);
+    Err(io::Error::from_raw_os_error(rc))
 }
 
 /// What glibc takes out of a thread's stack for itself: the program's thread-locals, above all.
@@ -119,6 +149,48 @@ pub(crate) fn set_tight_timer_slack() {
     }
 }
 
+/// How long the kernel lets a thread run at a time while others want the CPU, where it can be told (Linux 6.12). Shorter slices
+/// come sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(crate) enum TimeSlice {
+    /// For the monitor: a few microseconds of work, now.
+    Shortest = 100_000,
+    /// For those who have a P.
+    Short = 1_000_000,
+    /// For those who compute without one.
+    Long = 20_000_000,
+}
+
+/// Asks for a time slice for a thread of this process; 0 is the calling one. Where the kernel does not take it, nothing
+/// changes.
+pub(crate) fn set_time_slice(tid: i32, slice: TimeSlice) {
+    /// The kernel's `struct sched_attr`, as far as it is needed here.
+    #[repr(C)]
+    struct SchedAttr {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+    let size = size_of::<SchedAttr>() as u32;
+    let mut attr =
+        SchedAttr { size, policy: 0, flags: 0, nice: 0, priority: 0, runtime: 0, deadline: 0, period: 0 };
+    // SAFETY: the kernel writes and reads no more than `size` bytes of `attr`.
+    unsafe {
+        let got = libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, size, 0);
+        if got == 0 && attr.policy == libc::SCHED_OTHER as u32 {
+            attr.size = size;
+            attr.runtime = slice as u64;
+            libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0);
+        }
+    }
+}
+
 /// The kernel's id of the calling thread.
 pub(crate) fn tid() -> i32 {
     // SAFETY: gettid has no preconditions.
@@ -130,5 +202,22 @@ pub(crate) fn on_fork(in_child: unsafe extern "C" fn()) {
     // SAFETY: registering a function has no preconditions.
     unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The system's number counts every thread, whatever the process is called.
+    #[test]
+    fn threads_are_counted() {
+        let before = in_process().unwrap();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || wait.recv());
+        // Other tests' threads come and go beside this one.
+        assert!(in_process().unwrap() >= 2, "{before}");
+        drop(go);
+        let _ = thread.join();
     }
 }

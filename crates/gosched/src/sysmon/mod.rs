@@ -10,27 +10,38 @@
 
 mod pace;
 mod probe;
+mod stall;
+mod tidy;
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::time::Duration;
 use std::io;
 
-use gosched_queue::{Dormant, Retaking, TakerToken, barrier};
+use gosched_queue::{Dormant, Retaking, TakerToken, Wake, barrier};
 
-use crate::fatal::say;
+use crate::dump;
+use crate::fatal::{fatal, say, write_stderr};
+use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
-use crate::sched::{SCHED, SOFT_LIMIT};
-use crate::sys::thread::{self, Defaults};
-use crate::timers::now;
-use pace::Pace;
+use crate::runtime::debug;
+use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
+use crate::sys::thread::{self, Defaults, TimeSlice};
+use crate::timers::{self, now};
+use pace::{Pace, Patience};
+use tidy::Housekeeping;
 
 pub(crate) use probe::Probe;
+pub(crate) use stall::Held;
 
 /// How long a goroutine may compute while others wait (S37).
 const TIME_SLICE: u64 = 10_000_000;
-/// How long it may go on computing after it was asked to yield.
+/// How long it may keep its P by the wall clock, if the kernel does not let it use its slice up.
+const LONGEST_HOLD: u64 = 100_000_000;
+/// How long it may go on computing after it was asked to yield, and how long by the wall clock.
 const ANSWER_WITHIN: u64 = 1_000_000;
+const LONGEST_ANSWER: u64 = 20_000_000;
 /// How long a P may be out of touch before its thread is asked whether it is blocked (D2).
 const OUT_OF_TOUCH: u64 = 100_000;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
@@ -42,6 +53,8 @@ const SLOW_HAND_OFF: u64 = 1_000_000;
 const SLOW_START: u64 = 50_000_000;
 /// The most doublings of those times.
 const SLOWEST: u32 = 8;
+/// How long new goroutines stand behind woken ones after one was found computing beyond its slice.
+const PRESSURE_LASTS: u64 = 100_000_000;
 const STACK_BYTES: usize = 128 * 1024;
 
 /// What the monitor last saw of a P.
@@ -52,7 +65,7 @@ pub(crate) struct Seen {
     since: AtomicU64,
     /// The thread's CPU time when the tick was first seen again; 0 until then.
     cpu: AtomicU64,
-    /// How long it had computed when it was asked to yield; 0 if it was not.
+    /// How long it had shown this tick when it was asked to yield; 0 if it was not.
     asked_at: AtomicU64,
     blocking_tick: AtomicU32,
     blocking_since: AtomicU64,
@@ -136,7 +149,7 @@ pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
 /// A P has become busy: the monitor must be awake. Called after the idle count has changed.
 #[inline]
 pub(crate) fn wake_up() {
-    DORMANT.wake_up();
+    DORMANT.wake_up_after(|| since::set_clock(now()));
 }
 
 extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
@@ -144,17 +157,58 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     // SAFETY: `start` passed this, for ever.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
     thread::set_tight_timer_slack();
+    thread::set_time_slice(0, TimeSlice::Shortest);
     let mut pace = Pace::new();
     let mut monitor = Monitor::new();
+    let mut patience = Patience::new();
+    let stall_limit = debug::get().stall.map(|limit| limit.as_nanos() as u64);
+    let mut housekeeping = Housekeeping::new(now());
     loop {
+        housekeeping.step(now());
         if pace.is_idle_for_long() {
-            DORMANT.sleep_unless(|| !SCHED.all_idle() || SCHED.held_back() > 0);
-            pace = Pace::new();
+            let limits = [look_for_deadlock(&mut patience), housekeeping.pause(now())];
+            let limit = limits.into_iter().flatten().min();
+            match DORMANT.sleep_unless(limit, || !SCHED.all_idle() || SCHED.held_back() > 0) {
+                Wake::TimedOut => continue,
+                Wake::Woken => {
+                    pace = Pace::new();
+                    patience = Patience::new();
+                    housekeeping.renew();
+                }
+            }
         }
         std::thread::sleep(pace.pause());
-        let tick = monitor.tick(now());
-        pace.note(tick);
-        pace.charge(probe::own_cpu_time(), now());
+        if SCHED.is_stopped() {
+            await_start();
+            continue;
+        }
+        let now = now();
+        since::set_clock(now);
+        let tick = monitor.tick(now);
+        let stalls = stall_limit.map_or(Tick::Idle, |limit| stall::look(limit, now));
+        pace.note(tick.max(stalls));
+        pace.charge(probe::own_cpu_time(), timers::now());
+    }
+}
+
+/// Ends the process if no goroutine can ever run again; else says how long to sleep before the next look, if one is needed:
+/// while only threads that are not ours stand in the way (S48).
+fn look_for_deadlock(patience: &mut Patience) -> Option<Duration> {
+    match SCHED.check_dead() {
+        Deadlock::No => None,
+        Deadlock::ThreadsInTheWay => Some(patience.next()),
+        Deadlock::Yes => dump::deadlock(),
+    }
+}
+
+/// Sleeps while the world stands still; for too long, and the process ends (API).
+fn await_start() {
+    if SCHED.await_start(LONGEST_STOP) {
+        let headline = "fatal error: the closure of stop_the_world does not end; all goroutines:";
+        write_stderr(dump::all(headline).as_bytes());
+        fatal!(
+            "the world stood still for {LONGEST_STOP:?}: the closure of stop_the_world must not wait for anybody"
+        );
     }
 }
 
@@ -175,16 +229,25 @@ struct Monitor {
     slow_hand_off: Slow,
     slow_start: Slow,
     warned: bool,
+    /// When a goroutine was last found computing beyond its slice while others waited.
+    hogged_at: Option<u64>,
 }
 
 impl Monitor {
     fn new() -> Monitor {
         let slow = |every| Slow { every, last: 0 };
-        Monitor { slow_hand_off: slow(SLOW_HAND_OFF), slow_start: slow(SLOW_START), warned: false }
+        Monitor {
+            slow_hand_off: slow(SLOW_HAND_OFF),
+            slow_start: slow(SLOW_START),
+            warned: false,
+            hogged_at: None,
+        }
     }
 
     fn tick(&mut self, now: u64) -> Tick {
         let mut tick = Tick::Quiet;
+        let pressure = self.hogged_at.is_some_and(|at| now.saturating_sub(at) < PRESSURE_LASTS);
+        SCHED.set_under_pressure(pressure);
         if SCHED.held_back() > 0 {
             self.let_go(now);
             tick = Tick::Busy;
@@ -198,7 +261,7 @@ impl Monitor {
         let mut places = begun.iter_mut();
         for p in SCHED.all_p() {
             match p.status() {
-                PStatus::Idle => {}
+                PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
                 PStatus::Blocking => tick = tick.max(retake_blocking(p, now)),
                 PStatus::Running => {
                     tick = tick.max(Tick::Busy);
@@ -226,6 +289,8 @@ impl Monitor {
         match judge(p, m, now) {
             Verdict::Leave => None,
             Verdict::Ask => {
+                self.hogged_at = Some(now);
+                SCHED.set_under_pressure(true);
                 let _ = m.owner.request_preempt(taker);
                 None
             }
@@ -288,7 +353,7 @@ const MAX_AT_ONCE: usize = 16;
 fn retake_blocking(p: &'static P, now: u64) -> Tick {
     let waited = p.seen.blocking_for(p.blocking_tick(), now);
     let wanted = waited > 0 && (p.has_work() || SCHED.nobody_would_find_work());
-    if !(wanted || waited > BLOCKING_UNWANTED) || !p.leave_blocking(PStatus::Idle) {
+    if !(wanted || waited > BLOCKING_UNWANTED) || !SCHED.take_from_blocking(p, PStatus::Idle) {
         return Tick::Busy;
     }
     SCHED.hand_off_p(p);
@@ -305,16 +370,19 @@ fn judge(p: &P, m: &M, now: u64) -> Verdict {
     }
     let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
     let computed = p.seen.computed(probe::cpu_time(m.tid()), unchanged);
-    if computed < slice {
+    if computed < slice && unchanged < LONGEST_HOLD {
         return Verdict::Leave;
     }
     match p.seen.asked_at.load(Ordering::Relaxed) {
         0 => {
-            p.seen.asked_at.store(computed, Ordering::Relaxed);
+            p.seen.asked_at.store(unchanged, Ordering::Relaxed);
             Verdict::Ask
         }
-        // It gets the time to answer, on a machine that may be busy with others.
-        asked_at if computed < asked_at + ANSWER_WITHIN => Verdict::Leave,
+        asked_at if unchanged < asked_at + ANSWER_WITHIN => Verdict::Leave,
+        // On a machine that is busy with others it gets the time to answer.
+        asked_at if computed < slice + ANSWER_WITHIN && unchanged < asked_at + LONGEST_ANSWER => {
+            Verdict::Leave
+        }
         _ => Verdict::Take(Taken::Computing),
     }
 }
@@ -332,11 +400,14 @@ fn finish(begun: Begun, taker: &mut TakerToken) -> Option<Taken> {
         Some(Some(p)) => {
             p.stop();
             m.probe.close();
+            if kind == Taken::Computing {
+                thread::set_time_slice(m.tid(), TimeSlice::Long);
+            }
             SCHED.hand_off_p(p);
             Some(kind)
         }
         _ => {
-            SCHED.count_found_again(m);
+            SCHED.count_kept(m);
             None
         }
     }

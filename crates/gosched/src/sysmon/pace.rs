@@ -65,6 +65,24 @@ impl Pace {
     }
 }
 
+/// How long to wait before the next look for a deadlock: longer and longer.
+pub(super) struct Patience(Duration);
+
+impl Patience {
+    const FIRST: Duration = Duration::from_millis(10);
+    const LAST: Duration = Duration::from_secs(1);
+
+    pub(super) fn new() -> Patience {
+        Patience(Patience::FIRST)
+    }
+
+    pub(super) fn next(&mut self) -> Duration {
+        let now = self.0;
+        self.0 = (now * 2).min(Patience::LAST);
+        now
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,7 +47,7 @@ impl Probe {
     }
 
     /// The M has lost its P: there is nothing to ask until it has one again, and descriptors are the program's.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let fd = self.fd.swap(UNOPENED, Ordering::Relaxed);
         if fd >= 0 {
             // SAFETY: opened by `open`, and no longer in its place.

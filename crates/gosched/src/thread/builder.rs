@@ -40,7 +40,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, place };
+    let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, locks: 0, place };
     // SAFETY: closure and result borrow nothing.
     let g = unsafe { sched::spawn(how, f) };
     JoinHandle::new(joinable(g, None))
@@ -66,7 +66,7 @@ where
 /// How the goroutine of `run` is born: with the main goroutine's stack, and its id if it is the first.
 fn main_goroutine(place: &'static Location<'static>) -> Spawn {
     let class = Some(config::settings().main_stack);
-    Spawn { name: None, class, role: Role::Main, group: None, place }
+    Spawn { name: None, class, role: Role::Main, group: None, locks: 0, place }
 }
 
 /// `run`, for a caller elsewhere: a goroutine that may borrow from the caller, who waits for it.
@@ -109,6 +109,7 @@ where
 pub struct Builder {
     name: Option<String>,
     stack_size: Option<usize>,
+    pinned: bool,
 }
 
 impl Builder {
@@ -152,6 +153,24 @@ impl Builder {
     /// ```
     pub fn stack_size(mut self, bytes: usize) -> Builder {
         self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Gives the goroutine an OS thread of its own, as if it began with
+    /// [`lock_os_thread`](crate::runtime::lock_os_thread).
+    ///
+    /// ```
+    /// let handle = gosched::thread::Builder::new().pinned().spawn(|| {
+    ///     let here = std::thread::current().id();
+    ///     gosched::yield_now();
+    ///     gosched::thread::sleep(std::time::Duration::from_millis(1));
+    ///     here == std::thread::current().id()
+    /// })?;
+    /// assert!(handle.join().unwrap());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn pinned(mut self) -> Builder {
+        self.pinned = true;
         self
     }
 
@@ -242,6 +261,6 @@ impl Builder {
             assert!(!name.contains('\0'), "goroutine name may not contain interior null bytes");
             Arc::new(name.into_boxed_str())
         });
-        Ok(Spawn { name, class, role: Role::Ordinary, group: None, place })
+        Ok(Spawn { name, class, role: Role::Ordinary, group: None, locks: u32::from(self.pinned), place })
     }
 }

@@ -73,5 +73,5 @@ pub fn panicking() -> bool {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn available_parallelism() -> std::io::Result<core::num::NonZeroUsize> {
-    core::num::NonZeroUsize::new(crate::runtime::procs()).ok_or_else(|| std::io::Error::other("no Ps"))
+    core::num::NonZeroUsize::new(crate::runtime::maxprocs(None)).ok_or_else(|| std::io::Error::other("no Ps"))
 }

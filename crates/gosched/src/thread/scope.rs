@@ -81,8 +81,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let how =
-            Spawn { name: None, class: None, role: Role::Ordinary, group: None, place: Location::caller() };
+        let how = Spawn {
+            name: None,
+            class: None,
+            role: Role::Ordinary,
+            group: None,
+            locks: 0,
+            place: Location::caller(),
+        };
         self.spawn_with(how, f)
     }
 

@@ -77,7 +77,7 @@ impl Func {
             return Was::Waiting;
         }
         let fresh = self.prepare();
-        let unused = {
+        let before = {
             let _rt = Rt::enter();
             let mut armed = self.armed.lock();
             let before = armed.replace(fresh);
@@ -86,11 +86,8 @@ impl Func {
             // SAFETY: what was in `armed` is alive, and ours now.
             before.map(|before| (before, unsafe { before.as_ref() }.timer.disarm()))
         };
-        if let Some((before, disarmed)) = unused {
-            // SAFETY: it has left `armed`, and was disarmed as said.
-            unsafe { free(before, disarmed) };
-        }
-        Was::Over
+        // SAFETY: it has left `armed`, and was disarmed as said.
+        before.map_or(Was::Over, |(before, disarmed)| unsafe { free(before, disarmed) })
     }
 
     /// Changes the time of what is armed, if anything is.
@@ -118,13 +115,8 @@ impl Func {
             // SAFETY: it has left `armed` and is ours.
             armed.map(|armed| (armed, unsafe { armed.as_ref() }.timer.disarm()))
         };
-        let Some((armed, disarmed)) = stopped else { return Was::Over };
         // SAFETY: ours, and disarmed as said.
-        unsafe { free(armed, disarmed) };
-        match disarmed {
-            Disarmed::InTime => Was::Waiting,
-            Disarmed::NotArmed => Was::Over,
-        }
+        stopped.map_or(Was::Over, |(armed, disarmed)| unsafe { free(armed, disarmed) })
     }
 
     /// A goroutine that will run it, and a timer to start that.
@@ -167,15 +159,19 @@ impl Drop for Func {
     }
 }
 
-/// Frees what was armed. Not inside the runtime.
+/// Frees what was armed, and says what it was. Not inside the runtime.
 ///
 /// # Safety
 /// It is the caller's, and this is what disarming it came to.
-unsafe fn free(armed: NonNull<Armed>, disarmed: Disarmed) {
+unsafe fn free(armed: NonNull<Armed>, disarmed: Disarmed) -> Was {
     // SAFETY: made by `prepare`, and nobody else knows it: it is in no heap.
     let armed = unsafe { Box::from_raw(armed.as_ptr()) };
-    if disarmed == Disarmed::InTime {
-        // SAFETY: disarmed in time, so it was not started, and this is the one who knows.
-        unsafe { armed.goroutine.discard() };
+    match disarmed {
+        Disarmed::NotArmed => Was::Over,
+        Disarmed::InTime => {
+            // SAFETY: disarmed in time, so it was not started, and this is the one who knows.
+            unsafe { armed.goroutine.discard() };
+            Was::Waiting
+        }
     }
 }

@@ -7,7 +7,8 @@
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,6 +33,31 @@ pub fn child(test: &'static str, body: impl FnOnce()) -> Child {
     Child::of(test).env(ROLE, test)
 }
 
+/// As [`child`], for a test binary without a harness: the child has no thread but the one that runs `body`, and so no
+/// watchdog of its own; the parent's kills it.
+pub fn child_alone(test: &'static str, body: impl FnOnce()) -> Child {
+    if std::env::var(ROLE).is_ok_and(|role| role == test) {
+        println!("running 1 test\nchild {test}");
+        body();
+        std::process::exit(0);
+    }
+    Child::of(test).env(ROLE, test)
+}
+
+/// In a test binary without a harness: the tests that are asked for on the command line, or the one that this child is.
+pub fn run_tests(tests: &[(&'static str, fn())]) {
+    let role = std::env::var(ROLE).ok();
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let is_asked = |name: &str| match &role {
+        Some(role) => role == name,
+        None => asked.is_empty() || asked.iter().any(|asked| name.contains(asked.as_str())),
+    };
+    for (name, test) in tests.iter().filter(|(name, _)| is_asked(name)) {
+        test();
+        println!("test {name} ... ok");
+    }
+}
+
 /// What the parent passed with [`Child::arg`].
 pub fn arg() -> String {
     std::env::var(ARG).expect("the parent passes an argument")
@@ -45,12 +71,13 @@ pub struct Child {
     flags: Vec<&'static str>,
     limit: Duration,
     blocked: Option<i32>,
+    program: Option<PathBuf>,
 }
 
 impl Child {
     /// Runs `test` as it is, even if it is marked as ignored.
     pub fn of(test: &'static str) -> Child {
-        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT, blocked: None }
+        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT, blocked: None, program: None }
     }
 
     /// Lets a test that is marked as ignored run.
@@ -83,9 +110,16 @@ impl Child {
         self
     }
 
+    /// Runs this program, which is the test binary in another form.
+    pub fn program(mut self, program: PathBuf) -> Child {
+        self.program = Some(program);
+        self
+    }
+
     /// Runs it to its end.
     pub fn run(&self) -> Outcome {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let program = self.program.clone().unwrap_or_else(|| std::env::current_exe().unwrap());
+        let mut command = Command::new(program);
         command.args(["--exact", self.test, "--nocapture", "--test-threads=1"]).args(&self.flags);
         for inherited in ["GOMAXPROCS", "GOSCHED_STACK", "GOSCHED_DEBUG", ROLE, ARG] {
             command.env_remove(inherited);
@@ -206,12 +240,9 @@ fn watch(test: &'static str) {
     begun.wait();
 }
 
-/// Writes all goroutines to standard error, by way of a test that is over its time at once.
-fn dump(name: &str) {
-    let _ = gosched::__private::test(name, Duration::from_millis(1), || {
-        gosched::thread::park();
-        ExitCode::SUCCESS
-    });
+/// Writes all goroutines to standard error.
+pub fn dump(name: &str) {
+    gosched::__private::dump(&format!("test {name} hangs; all goroutines:"));
 }
 
 /// Runs `body` on this foreign thread and dumps all goroutines if it takes longer than `limit`. For plain `#[test]`s.
@@ -307,4 +338,10 @@ pub fn compute_for(d: Duration) {
     while began.elapsed() < d {
         std::hint::spin_loop();
     }
+}
+
+/// With one P: lets all others run until they wait for something. (One yield would do, if the fairness tick did not
+/// sometimes pick the yielder first.)
+pub fn settle() {
+    (0..5).for_each(|_| gosched::yield_now());
 }

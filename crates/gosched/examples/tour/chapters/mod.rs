@@ -10,24 +10,30 @@ use std::process::{Command, Output};
 use crate::page::Page;
 
 mod blocked;
+mod channels;
+mod context;
 mod deep;
+mod dump;
 mod echo;
 mod foreign;
 mod goroutines;
 mod hogs;
 mod idle;
 mod locals;
+mod locks;
 mod million;
 mod order;
 mod panics;
 mod park;
 mod parked;
 mod scope;
+mod select;
 mod sleep;
 mod stealing;
+mod timers;
 mod yielding;
 
-pub static CHAPTERS: [&Chapter; 17] = [
+pub static CHAPTERS: [&Chapter; 23] = [
     &goroutines::CHAPTER,
     &million::CHAPTER,
     &parked::CHAPTER,
@@ -35,7 +41,12 @@ pub static CHAPTERS: [&Chapter; 17] = [
     &stealing::CHAPTER,
     &yielding::CHAPTER,
     &park::CHAPTER,
+    &channels::CHAPTER,
+    &select::CHAPTER,
     &sleep::CHAPTER,
+    &timers::CHAPTER,
+    &context::CHAPTER,
+    &locks::CHAPTER,
     &hogs::CHAPTER,
     &blocked::CHAPTER,
     &echo::CHAPTER,
@@ -44,6 +55,7 @@ pub static CHAPTERS: [&Chapter; 17] = [
     &locals::CHAPTER,
     &deep::CHAPTER,
     &foreign::CHAPTER,
+    &dump::CHAPTER,
     &idle::CHAPTER,
 ];
 

@@ -15,7 +15,7 @@ use crate::testing::{runnable, succeeds_in_child};
 /// A scheduler with `n` Ps and no thread.
 fn scheduler(n: u32) -> &'static Sched {
     let sched: &'static Sched = Box::leak(Box::new(Sched::new()));
-    sched.make_ps(n, StackClass::DEFAULT);
+    sched.make_first_ps(n, StackClass::DEFAULT);
     sched
 }
 

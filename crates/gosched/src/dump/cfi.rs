@@ -1,0 +1,299 @@
+//! From a place in the code to its caller: the call-frame information that compilers leave in `.eh_frame`.
+//!
+//! A [`Rule`] says how, at one address, the caller's registers are found. It depends on nothing but the code, so rules
+//! are kept; `.eh_frame` is read once for each address.
+//!
+//! Sections are read where the loader has mapped them, inside `dl_iterate_phdr`, whose lock keeps modules from being unloaded
+//! meanwhile. Rules are forgotten when a module was unloaded since.
+
+#![allow(unsafe_code)]
+
+use core::ffi::{CStr, c_void};
+
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, FrameDescriptionEntry, NativeEndian, RegisterRule,
+    UnwindContext, UnwindSection, X86_64,
+};
+
+use super::hash::Map;
+
+type Reader<'a> = gimli::EndianSlice<'a, NativeEndian>;
+
+/// What a frame's own frame is measured from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Sp,
+    Bp,
+}
+
+/// Where the caller's frame pointer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saved {
+    /// Still in its register.
+    Kept,
+    /// At this distance from the frame's upper end.
+    At(isize),
+    /// Nobody knows.
+    Lost,
+}
+
+/// How the caller is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// The frame ends `offset` above `base`; the return address lies right below that.
+    Step { base: Base, offset: isize, bp: Saved },
+    /// There is no caller: the outermost frame.
+    Outermost,
+    /// There is no rule that we understand.
+    None,
+}
+
+/// What is known of the code at an address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) rule: Rule,
+    /// Where its function begins; 0 if that is not known.
+    pub(super) function: usize,
+}
+
+/// The places that were asked for so far.
+pub(super) struct Places {
+    known: Map<usize, Place>,
+    context: UnwindContext<usize>,
+    unloaded: u64,
+}
+
+impl Places {
+    pub(super) fn new() -> Places {
+        Places { known: Map::default(), context: UnwindContext::new(), unloaded: 0 }
+    }
+
+    /// The code at `address`, which lies in the instruction in question.
+    pub(super) fn at(&mut self, address: usize) -> Place {
+        if let Some(place) = self.known.get(&address) {
+            return *place;
+        }
+        let context = &mut self.context;
+        let place = in_module_of(address, |module| module.place(address, context)).flatten();
+        let place = place.unwrap_or(Place { rule: Rule::None, function: 0 });
+        self.known.insert(address, place);
+        place
+    }
+
+    /// Forgets what may no longer be true; returns whether that was so.
+    pub(super) fn refresh(&mut self) -> Refreshed {
+        let mut unloaded = 0;
+        each_module(&mut |info| {
+            unloaded = info.dlpi_subs;
+            Walk::Stop
+        });
+        if unloaded == self.unloaded {
+            return Refreshed::AllStillTrue;
+        }
+        self.unloaded = unloaded;
+        self.known.clear();
+        Refreshed::Forgotten
+    }
+}
+
+/// Whether addresses still mean what they meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Refreshed {
+    AllStillTrue,
+    Forgotten,
+}
+
+/// Where a call leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Callee {
+    /// To a fixed address, or through a fixed slot.
+    At(usize),
+    /// Through a register or a table.
+    Unknown,
+}
+
+/// The call right before `address`, if there is one.
+pub(super) fn call_before(address: usize) -> Option<Callee> {
+    in_module_of(address, |module| {
+        let before = module.bytes(address.checked_sub(6)?, 6)?;
+        let distance = i32::from_le_bytes([before[2], before[3], before[4], before[5]]) as usize;
+        let target = address.wrapping_add(distance);
+        match before {
+            [_, 0xe8, ..] => Some(Callee::At(target)),
+            [0xff, 0x15, ..] => {
+                let slot = module.bytes(target, 8)?.first_chunk()?;
+                Some(Callee::At(usize::from_le_bytes(*slot)))
+            }
+            // `call` with an operand: the second byte's middle bits are 2, and its others say how long it is.
+            [.., 0xff, 0xd0..=0xd7] | [.., 0xff, 0x10..=0x17] => Some(Callee::Unknown),
+            [.., 0xff, 0x14, _] | [.., 0xff, 0x50..=0x57, _] => Some(Callee::Unknown),
+            [_, _, 0xff, 0x54, ..] | [0xff, 0x90..=0x97, ..] => Some(Callee::Unknown),
+            _ => None,
+        }
+    })
+    .flatten()
+}
+
+/// The module that `address` lies in: where it begins, and its file (empty for the program itself).
+pub(super) fn module_of(address: usize) -> Option<(usize, Vec<u8>)> {
+    in_module_of(address, |module| (module.base, module.file.to_bytes().to_vec()))
+}
+
+/// A program or a library, while the loader's lock is held.
+struct Module<'a> {
+    base: usize,
+    file: &'a CStr,
+    headers: &'a [libc::Elf64_Phdr],
+}
+
+impl Module<'_> {
+    fn segments(&self, kind: u32) -> impl Iterator<Item = (usize, usize)> {
+        let headers = self.headers.iter().filter(move |header| header.p_type == kind);
+        headers.map(|header| (self.base.wrapping_add(header.p_vaddr as usize), header.p_memsz as usize))
+    }
+
+    /// The loaded segment that `address` lies in: its bytes from there on.
+    fn bytes_from(&self, address: usize) -> Option<&[u8]> {
+        let (start, size) = self
+            .segments(libc::PT_LOAD)
+            .find(|(start, size)| address.checked_sub(*start).is_some_and(|offset| offset < *size))?;
+        let length = size - (address - start);
+        // SAFETY: a loaded segment is mapped as long as the loader's lock is held. Code and its unwind tables do not
+        // change; a slot of the linkage table, if it is still unbound, is a word that changes once.
+        Some(unsafe {
+            core::slice::from_raw_parts(core::ptr::with_exposed_provenance::<u8>(address), length)
+        })
+    }
+
+    fn bytes(&self, address: usize, length: usize) -> Option<&[u8]> {
+        self.bytes_from(address)?.get(..length)
+    }
+
+    fn place(&self, address: usize, context: &mut UnwindContext<usize>) -> Option<Place> {
+        let (header_at, _) = self.segments(libc::PT_GNU_EH_FRAME).next()?;
+        let bases = BaseAddresses::default().set_eh_frame_hdr(header_at as u64);
+        let header = EhFrameHdr::new(self.bytes_from(header_at)?, NativeEndian).parse(&bases, 8).ok()?;
+        let frames_at = header.eh_frame_ptr().direct().ok()?;
+        let bases = bases.set_eh_frame(frames_at);
+        let frames = EhFrame::new(self.bytes_from(frames_at as usize)?, NativeEndian);
+        let table = header.table()?;
+        let entry: FrameDescriptionEntry<Reader<'_>> =
+            table.fde_for_address(&frames, &bases, address as u64, EhFrame::cie_from_offset).ok()?;
+        let row = entry.unwind_info_for_address(&frames, &bases, context, address as u64).ok()?;
+        let rule = rule_of(row.cfa(), row.register(X86_64::RA), row.register(X86_64::RBP));
+        Some(Place { rule, function: entry.initial_address() as usize })
+    }
+}
+
+/// What compilers say. Expressions, which only the linkage table and signal frames need, are not understood.
+fn rule_of(
+    cfa: &CfaRule<usize>,
+    return_address: Option<RegisterRule<usize>>,
+    frame_pointer: Option<RegisterRule<usize>>,
+) -> Rule {
+    match return_address {
+        Some(RegisterRule::Undefined) => return Rule::Outermost,
+        Some(RegisterRule::Offset(-8)) => {}
+        _ => return Rule::None,
+    }
+    let (base, offset) = match cfa {
+        CfaRule::RegisterAndOffset { register, offset } if *register == X86_64::RSP => (Base::Sp, *offset),
+        CfaRule::RegisterAndOffset { register, offset } if *register == X86_64::RBP => (Base::Bp, *offset),
+        _ => return Rule::None,
+    };
+    let bp = match frame_pointer {
+        None | Some(RegisterRule::SameValue) => Saved::Kept,
+        Some(RegisterRule::Offset(offset)) => Saved::At(offset as isize),
+        _ => Saved::Lost,
+    };
+    Rule::Step { base, offset: offset as isize, bp }
+}
+
+/// Whether to look at the next module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Walk {
+    On,
+    Stop,
+}
+
+fn in_module_of<T>(address: usize, f: impl FnOnce(&Module<'_>) -> T) -> Option<T> {
+    let mut f = Some(f);
+    let mut result = None;
+    each_module(&mut |info| {
+        // SAFETY: the loader describes its modules truly, and keeps them while its lock is held.
+        let (headers, file) = unsafe {
+            let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+            (headers, if info.dlpi_name.is_null() { c"" } else { CStr::from_ptr(info.dlpi_name) })
+        };
+        let module = Module { base: info.dlpi_addr as usize, file, headers };
+        if module.bytes_from(address).is_none() {
+            return Walk::On;
+        }
+        result = f.take().map(|f| f(&module));
+        Walk::Stop
+    });
+    result
+}
+
+fn each_module(f: &mut dyn FnMut(&libc::dl_phdr_info) -> Walk) {
+    extern "C" fn call(info: *mut libc::dl_phdr_info, _: usize, f: *mut c_void) -> i32 {
+        // SAFETY: the loader passes a valid description, and below a pointer to the function is passed along.
+        let (info, f) = unsafe { (&*info, &mut *f.cast::<&mut dyn FnMut(&libc::dl_phdr_info) -> Walk>()) };
+        i32::from(f(info) == Walk::Stop)
+    }
+    let mut f = f;
+    // SAFETY: `call` gets what it expects, during this call only.
+    unsafe { libc::dl_iterate_phdr(Some(call), (&raw mut f).cast()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The address right after the call to this function.
+    #[inline(never)]
+    fn return_address() -> usize {
+        let trace = std::hint::black_box(caller_of_caller());
+        std::hint::black_box(trace)
+    }
+
+    #[inline(never)]
+    fn caller_of_caller() -> usize {
+        let mut frames = 0;
+        let mut found = 0;
+        backtrace::trace(|frame| {
+            let name = |f: &mut bool| {
+                backtrace::resolve_frame(frame, |symbol| {
+                    *f |= symbol
+                        .name()
+                        .is_some_and(|name| name.to_string().contains("cfi::tests::return_address"));
+                });
+            };
+            if frames == 1 {
+                found = frame.ip() as usize;
+                return false;
+            }
+            let mut is_it = false;
+            name(&mut is_it);
+            frames += usize::from(is_it);
+            true
+        });
+        found
+    }
+
+    /// A call is recognised by what it leads to, and the function there by where it begins.
+    #[test]
+    fn a_call_leads_to_the_beginning_of_a_function() {
+        let after_call = return_address();
+        assert_ne!(after_call, 0);
+        let begin = return_address as *const () as usize;
+        assert_eq!(call_before(after_call), Some(Callee::At(begin)));
+        assert_eq!(call_before(begin), None);
+        let mut places = Places::new();
+        let place = places.at(begin + 1);
+        assert_eq!(place.function, begin);
+        assert!(matches!(place.rule, Rule::Step { .. }));
+        assert!(matches!(places.at(8).rule, Rule::None));
+    }
+}

@@ -1,0 +1,76 @@
+//! The copy of a stack and the registers that belong to it: all that unwinding looks at.
+
+#![allow(unsafe_code)]
+
+use super::MAX_COPIED;
+use crate::sys::mem;
+
+/// Where a stack is to be unwound from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Registers {
+    pub(super) pc: usize,
+    pub(super) sp: usize,
+    /// The frame pointer, where it is known.
+    pub(super) bp: Option<usize>,
+}
+
+/// A stack from its stack pointer on, copied at one moment.
+pub(super) struct Copy {
+    pub(super) registers: Registers,
+    /// Room for copies; the first `length` bytes are this one.
+    bytes: Vec<u8>,
+    length: usize,
+    /// Whether the copy reaches to the stack's end.
+    whole: bool,
+}
+
+impl Copy {
+    pub(super) fn new() -> Copy {
+        let registers = Registers { pc: 0, sp: 0, bp: None };
+        Copy { registers, bytes: Vec::new(), length: 0, whole: false }
+    }
+
+    /// Copies the stack from `registers.sp` up to `top`, or as much of it as may be.
+    ///
+    /// # Safety
+    /// All of that is mapped and stays so. (It may be written to meanwhile, by who has borrowed something in it.)
+    pub(super) unsafe fn take(&mut self, registers: Registers, top: usize) {
+        let room = self.room(registers, top.saturating_sub(registers.sp));
+        // SAFETY: by contract.
+        unsafe { mem::copy_racing(registers.sp, room) };
+    }
+
+    /// As [`take`](Copy::take), of bytes that were copied before.
+    pub(super) fn set(&mut self, registers: Registers, bytes: &[u8], top: usize) {
+        let room = self.room(registers, top.saturating_sub(registers.sp));
+        room.copy_from_slice(&bytes[..room.len()]);
+    }
+
+    /// Room for as much of a stack that uses so many bytes as is copied.
+    fn room(&mut self, registers: Registers, used: usize) -> &mut [u8] {
+        self.registers = registers;
+        self.length = used.min(MAX_COPIED);
+        self.whole = self.length == used;
+        if self.bytes.len() < self.length {
+            self.bytes.resize(self.length, 0);
+        }
+        &mut self.bytes[..self.length]
+    }
+
+    /// The word that lay at `address`.
+    #[inline]
+    pub(super) fn read(&self, address: usize) -> Option<usize> {
+        let offset = address.checked_sub(self.registers.sp)?;
+        let bytes = self.bytes[..self.length].get(offset..)?.first_chunk()?;
+        Some(usize::from_ne_bytes(*bytes))
+    }
+
+    /// How much was copied.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+}

@@ -1,0 +1,43 @@
+//! What every goroutine is doing, as text for a person, in Go's form (S48, S49).
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `copy` | a copied stack and its registers |
+//! | `cfi`, `unwind` | from a copy to the addresses of its frames |
+//! | `names`, `symtab` | what a function is called, and whose it is |
+//! | `symbols` | from addresses to functions and lines, and which of them are shown |
+//! | `stacks` | all three in one, and what is remembered of stacks |
+//! | `ask` | the signal that asks a computing thread for its stack |
+//! | `snapshot` | a goroutine at one moment, and how each kind of stack is read |
+//! | `text` | the dump |
+//! | `stall` | who has held its thread too long (`GOSCHED_DEBUG=stall=ms`) |
+//! | `report` | the thread on which all of this happens, and what it is asked for |
+//!
+//! Invariant: everything but the asking happens on the reporter's thread. So none of it needs room on a goroutine's stack,
+//! a lock, or an allocation by the monitor, by a signal handler or inside the runtime.
+
+mod ask;
+mod cfi;
+mod copy;
+mod hash;
+mod names;
+mod report;
+mod snapshot;
+mod stacks;
+mod stall;
+mod symbols;
+mod symtab;
+mod text;
+mod unwind;
+
+pub(crate) use report::{deadlock, forked, stacks, stall, start};
+pub(crate) use stall::Stall;
+
+/// What is copied of a stack at most, from its innermost frame on.
+const MAX_COPIED: usize = 256 * 1024;
+
+/// A headline, the scheduler's state (P by P and M by M), and all goroutines.
+pub(crate) fn all(headline: &str) -> String {
+    let scheduler = text::scheduler();
+    format!("gosched: {headline}\n{scheduler}\n{}", stacks())
+}

@@ -1,0 +1,153 @@
+//! What a function is called in a dump, and whose it is.
+//!
+//! Debug information that has only line tables gives functions their bare names. The rest of the path is then made from the
+//! file: `sleep` in `.../gosched/src/thread/sleep.rs` is `gosched::thread::sleep::sleep`. Users know it as
+//! `gosched::thread::sleep`, and that is what is shown.
+
+/// Whose code a call is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The runtime's.
+    Ours,
+    /// That of the standard library, or C.
+    Std,
+    Other,
+}
+
+/// Where the sources of our crates lie, as debug information has it (perhaps after a directory), and their names.
+const SOURCES: [(&str, &str); 3] = [
+    (file!(), "gosched"),
+    (gosched_switch::SOURCE, "gosched_switch"),
+    (gosched_queue::SOURCE, "gosched_queue"),
+];
+
+/// Modules of ours that users know, and whose own modules they don't.
+const PUBLIC: [&str; 10] =
+    ["thread", "runtime", "chan", "sync", "time", "net", "fs", "context", "future", "trace"];
+
+/// Whether a name is a function's alone, without its path.
+pub(super) fn is_bare(function: &str) -> bool {
+    let path = function.split('<').next().unwrap_or(function);
+    !path.is_empty() && !path.contains("::")
+}
+
+/// The name with its path, from what the debug information calls it and the file it is in.
+pub(super) fn whole(function: &str, file: Option<&str>) -> String {
+    match file.and_then(module_of) {
+        Some(module) if is_bare(function) => {
+            let name = function.split('<').next().unwrap_or(function);
+            format!("{module}::{name}")
+        }
+        _ => function.to_owned(),
+    }
+}
+
+/// The module that a Rust file holds.
+fn module_of(file: &str) -> Option<String> {
+    let file = file.strip_suffix(".rs")?;
+    let (name, inner) = match SOURCES.iter().find_map(|(source, name)| Some((*name, below(file, source)?))) {
+        Some(ours) => ours,
+        None => match file.rsplit_once("/src/") {
+            Some((directory, inner)) => (directory.rsplit('/').next()?, inner),
+            None => ("", file.rsplit('/').next()?),
+        },
+    };
+    // A package's directory may have its version in its name.
+    let name = name.split_once("-0.").or(name.split_once("-1.")).map_or(name, |(name, _)| name);
+    let parts = [name].into_iter().chain(inner.split('/'));
+    let parts: Vec<String> = parts
+        .filter(|part| !matches!(*part, "" | "mod" | "lib" | "main"))
+        .map(|part| part.replace('-', "_"))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("::"))
+}
+
+/// What comes after the sources' directory in the path of one of them.
+fn below<'a>(file: &'a str, source: &str) -> Option<&'a str> {
+    let (directory, _) = source.split_once("src/")?;
+    let directory = format!("{directory}src/");
+    let start = file.find(&directory)?;
+    (start == 0 || file[..start].ends_with('/')).then(|| &file[start + directory.len()..])
+}
+
+/// Whose function it is, by its path.
+pub(super) fn kind_of(function: &str) -> Kind {
+    let path =
+        function.trim_start_matches(['<', '&', '*']).trim_start_matches("mut ").trim_start_matches("dyn ");
+    let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
+    match &path[..end] {
+        "gosched" | "gosched_switch" | "gosched_queue" => Kind::Ours,
+        "std" | "core" | "alloc" | "__rust_try" => Kind::Std,
+        // C has no paths.
+        _ if !path.contains("::") => Kind::Std,
+        _ => Kind::Other,
+    }
+}
+
+/// `gosched::thread::current::park` is known to users as `gosched::thread::park`: of our paths, modules within modules
+/// are left out.
+pub(super) fn public(function: &str) -> String {
+    let Some(path) = function.strip_prefix("gosched::") else { return function.to_owned() };
+    let end = path.find(['<', '{', '(']).unwrap_or(path.len());
+    let (path, rest) = path.split_at(path[..end].trim_end_matches("::").len());
+    let parts: Vec<&str> = path.split("::").collect();
+    let is_module = |part: &str| part.starts_with(|c: char| c.is_ascii_lowercase());
+    let item = parts.iter().position(|part| !is_module(part)).unwrap_or(parts.len() - 1);
+    if item < 2 || !PUBLIC.contains(&parts[0]) {
+        return function.to_owned();
+    }
+    format!("gosched::{}::{}{rest}", parts[0], parts[item..].join("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_modules_are_left_out() {
+        for (path, shown) in [
+            ("gosched::thread::current::park", "gosched::thread::park"),
+            ("gosched::thread::join::JoinHandle<T>::join", "gosched::thread::JoinHandle<T>::join"),
+            ("gosched::sync::lock::mutex::Mutex<T>::lock", "gosched::sync::Mutex<T>::lock"),
+            ("gosched::thread::scope::scope::{{closure}}", "gosched::thread::scope::{{closure}}"),
+            ("gosched::runtime::blocking", "gosched::runtime::blocking"),
+            ("gosched::run", "gosched::run"),
+            ("gosched::sched::park::wait", "gosched::sched::park::wait"),
+            ("app::thread::current::park", "app::thread::current::park"),
+        ] {
+            assert_eq!(public(path), shown);
+        }
+    }
+
+    #[test]
+    fn it_is_known_whose_code_it_is() {
+        assert_eq!(kind_of("gosched::run"), Kind::Ours);
+        assert_eq!(kind_of("<gosched::waiter::Waiter as core::ops::drop::Drop>::drop"), Kind::Ours);
+        assert_eq!(kind_of("gosched_tools::f"), Kind::Other);
+        assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str"), Kind::Std);
+        assert_eq!(kind_of("pthread_mutex_lock"), Kind::Std);
+        assert_eq!(kind_of("<app::Thing as core::clone::Clone>::clone"), Kind::Other);
+    }
+
+    #[test]
+    fn bare_names_get_their_paths_from_the_file() {
+        let std = "/rustc/0123/library/core/src/panic/unwind_safe.rs";
+        let ours = format!("/home/me/{}", file!().replace("dump/names", "g/task"));
+        let switch = format!("/home/me/{}", gosched_switch::SOURCE.replace("lib", "arch/x86_64"));
+        for (function, file, name) in [
+            ("run<app::main::{closure_env#0}, ()>", ours.as_str(), "gosched::g::task::run"),
+            ("switch", &switch, "gosched_switch::arch::x86_64::switch"),
+            ("call_once<(), app::F>", std, "core::panic::unwind_safe::call_once"),
+            ("{closure#1}", "/home/me/app/src/pool/mod.rs", "app::pool::{closure#1}"),
+            ("main", "/home/me/my-app/src/main.rs", "my_app::main"),
+            ("recv<u8>", "/cargo/registry/src/x/some-crate-0.5.1/src/a/b.rs", "some_crate::a::b::recv"),
+            ("parks", "/home/me/app/tests/dump.rs", "dump::parks"),
+            ("app::whole::path<T>", "/home/me/app/src/main.rs", "app::whole::path<T>"),
+            ("<app::T as app::Tr>::f", "/home/me/app/src/main.rs", "<app::T as app::Tr>::f"),
+            ("read", "./io/read.c", "read"),
+        ] {
+            assert_eq!(whole(function, Some(file)), name);
+        }
+        assert_eq!(whole("parks", None), "parks");
+    }
+}

@@ -1,0 +1,198 @@
+//! The reporter: a thread that makes dumps, so that nobody else has to. It sleeps until it is asked.
+//!
+//! Who asks: a thread that wants the stacks, and waits for them; the SIGQUIT handler; the deadlock detector; the monitor, with
+//! goroutines that have held their thread too long. The last three only set a bit and wake it: no allocation, no lock.
+//!
+//! It holds nothing that others wait for, and waits for nothing of the scheduler's.
+
+#![allow(unsafe_code)]
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use gosched_queue::Dormant;
+
+use super::ask::Asker;
+use super::snapshot::Own;
+use super::stall::{Places, Stall, Stalled};
+use super::text::Dumper;
+use crate::fatal::{EXIT_STATUS, write_stderr};
+use crate::sched;
+use crate::sys::thread::{self, Defaults};
+use crate::sys::{errno, handler};
+
+/// Symbols are looked up on it, which goes deep.
+const STACK_BYTES: usize = 2 << 20;
+/// How long a dump may take before those who wait for it go on without.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+static DORMANT: Dormant = Dormant::new();
+/// What it is asked for: a bit for each kind.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+const QUIT: u32 = 1;
+const DEADLOCK: u32 = 2;
+const DUMPS: u32 = 4;
+const STALLS: u32 = 8;
+
+/// Threads that wait for a dump.
+static WAITING: Mutex<Vec<Asked>> = Mutex::new(Vec::new());
+static STALLED: Stalled = Stalled::new();
+
+/// A question: who asks, and where the answer goes.
+struct Asked {
+    own: Option<Own>,
+    answer: SyncSender<String>,
+}
+
+/// Starts the reporter, and takes SIGQUIT if nobody has it.
+pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
+    thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())?;
+    let _ = handler::install_over_default(libc::SIGQUIT, on_quit);
+    Ok(())
+}
+
+/// In the child of a fork there is no reporter: SIGQUIT does there what it did before.
+pub(crate) fn forked() {
+    handler::remove(libc::SIGQUIT, on_quit);
+}
+
+/// Sets the bit and wakes it. Async-signal-safe.
+fn want(what: u32) {
+    // ORDERING: SeqCst, as `Dormant::wake_up` asks; partner is the load in `main`.
+    ASKED.fetch_or(what, Ordering::SeqCst);
+    DORMANT.wake_up();
+}
+
+/// All goroutines with their stacks. Waits for the reporter: a call that blocks its thread, but never moves a goroutine.
+pub(crate) fn stacks() -> String {
+    sched::ensure_started();
+    let (answer, receiver): (_, Receiver<String>) = sync_channel(1);
+    let asked = Asked { own: Own::take(), answer };
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+    want(DUMPS);
+    receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        format!("(no stacks: the thread that reads them gave no answer within {PATIENCE:?})\n")
+    })
+}
+
+/// No goroutine can ever run again: says so, with all of them, and ends the process (S48). May be called by anybody,
+/// inside the runtime too.
+pub(crate) fn deadlock() -> ! {
+    want(DEADLOCK);
+    loop {
+        // SAFETY: sleeps until a signal comes.
+        unsafe { libc::pause() };
+    }
+}
+
+/// Said by the monitor: a goroutine has held its thread too long.
+pub(crate) fn stall(stall: Stall) {
+    STALLED.put(stall);
+    want(STALLS);
+}
+
+extern "C" fn on_quit(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    static SEEN: AtomicBool = AtomicBool::new(false);
+    let errno = errno::get();
+    if SEEN.swap(true, Ordering::Relaxed) {
+        // Somebody is impatient, or the dump does not come out.
+        end();
+    }
+    want(QUIT);
+    errno::set(errno);
+}
+
+fn end() -> ! {
+    // SAFETY: _exit has no preconditions and runs no handlers.
+    unsafe { libc::_exit(EXIT_STATUS) }
+}
+
+extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
+    thread::set_name(c"gosched-report");
+    // SAFETY: `start` passed this, for ever.
+    unsafe { &*defaults.cast::<Defaults>() }.adopt();
+    // SAFETY: the reporter is started once.
+    let mut reporter = Reporter { dumper: Dumper::new(unsafe { Asker::new() }), stalls: Places::new() };
+    loop {
+        // ORDERING: SeqCst: partner is the fetch_or in `want`.
+        let _ = DORMANT.sleep_unless(None, || ASKED.load(Ordering::SeqCst) != 0);
+        // ORDERING: Acquire pairs with the fetch_or in `want`: what was asked for is seen.
+        let asked = ASKED.swap(0, Ordering::Acquire);
+        // A library that reads debug information may stumble over it; that must not be the end of the program.
+        if catch_unwind(AssertUnwindSafe(|| reporter.serve(asked))).is_err() {
+            write_stderr(b"gosched: a dump failed\n");
+        }
+        if asked & (QUIT | DEADLOCK) != 0 {
+            end();
+        }
+    }
+}
+
+struct Reporter {
+    dumper: Dumper,
+    stalls: Places,
+}
+
+impl Reporter {
+    fn serve(&mut self, asked: u32) {
+        if asked & QUIT != 0 {
+            self.last_words("SIGQUIT: quit\n\n");
+        }
+        if asked & DEADLOCK != 0 {
+            self.last_words("fatal error: all goroutines are asleep - deadlock!\n\n");
+        }
+        if asked & STALLS != 0 {
+            while let Some(stall) = STALLED.take() {
+                if let Some(text) = self.stalls.report(&mut self.dumper, stall) {
+                    write_stderr(text.as_bytes());
+                }
+            }
+        }
+        if asked & DUMPS != 0 {
+            let waiting = core::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
+            for Asked { own, answer } in waiting {
+                // Who asked may have lost patience.
+                let _ = answer.send(self.dumper.goroutines(own.as_ref()));
+            }
+        }
+    }
+
+    /// Piece by piece: should reading the stacks fail, what came before is out.
+    fn last_words(&mut self, headline: &str) {
+        write_stderr(headline.as_bytes());
+        write_stderr(self.dumper.goroutines(None).as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::in_child;
+
+    /// S48: the detector's message, all goroutines, status 2; also said from inside the runtime.
+    #[test]
+    fn a_deadlock_is_told_with_all_goroutines() {
+        let name = "dump::report::tests::a_deadlock_is_told_with_all_goroutines";
+        let body = || {
+            let waiter =
+                crate::thread::Builder::new().name("waiter".into()).spawn(crate::thread::park).unwrap();
+            while !stacks().contains("\"waiter\" [park]") {
+                crate::yield_now();
+            }
+            core::mem::forget(waiter);
+            let _rt = sched::Rt::enter();
+            deadlock()
+        };
+        let Some(ended) = in_child(name, 2, body) else { return };
+        assert_eq!(ended.status.code(), Some(EXIT_STATUS), "{}", ended.stderr);
+        let start = "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [running";
+        assert!(ended.stderr.starts_with(start), "{}", ended.stderr);
+        let park = "\"waiter\" [park]:\ngosched::thread::park(...)\n\t";
+        assert!(ended.stderr.contains(park), "{}", ended.stderr);
+    }
+}

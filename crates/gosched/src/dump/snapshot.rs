@@ -1,0 +1,179 @@
+//! A goroutine at one moment: what it is, what it does, and a copy of its stack.
+//!
+//! How each kind of stack is read, and why that is safe:
+//! - **Parked, or runnable after it ran**: its registers are saved and its stack is nobody's. Both are copied while the scan
+//!   bit holds its status still, so that nobody can begin to run it; afterwards only the copy is looked at.
+//! - **On a thread that is blocked** in the kernel: the kernel tells stack pointer and program counter. The stack is copied
+//!   under the scan bit, so that it stays this goroutine's, and the kernel is asked again: if it says the same, the
+//!   thread has not moved. It is not interrupted: not every call goes on after a signal.
+//! - **On a thread that computes**: its thread copies its stack itself, in a signal handler (`ask`).
+//! - **The one that asks**: it copies its own before it asks.
+//!
+//! Stacks are never unmapped, so the worst that a wrong guess can do is to read nonsense, and unwinding bears that.
+
+#![allow(unsafe_code)]
+
+use core::ops::Range;
+use std::time::Duration;
+
+use gosched_queue::{Scan, Status};
+
+use super::ask::{Answer, Asker};
+use super::copy::{Copy, Registers};
+use crate::g::{G, View};
+use crate::m::{M, current};
+use crate::sys::task::{self, Task};
+
+/// How often a goroutine is looked at that is on the move.
+const TRIES: u32 = 10;
+/// Time for it to arrive.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// What there is of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stack {
+    /// In the copy; the goroutine rests.
+    Resting,
+    /// In the copy; its thread is blocked in the kernel.
+    Blocked,
+    /// In the copy; its thread computes, or could.
+    Computing,
+    /// None yet: it has not run.
+    NotStarted,
+    /// It could not be had.
+    Unavailable,
+}
+
+/// The stack of the goroutine that asks for a dump, copied by itself.
+pub(super) struct Own {
+    pub(super) id: u64,
+    pub(super) copy: Copy,
+}
+
+impl Own {
+    /// That of the caller; `None` on a thread that is not a goroutine.
+    #[inline(never)]
+    pub(super) fn take() -> Option<Own> {
+        let g = current::current()?.cur_g()?;
+        // SAFETY: the calling goroutine's own stack.
+        let top = unsafe { (*g.stack.get()).as_ref() }?.top();
+        let (pc, sp, bp): (usize, usize, usize);
+        // SAFETY: copies registers.
+        unsafe {
+            core::arch::asm!(
+                "lea {}, [rip]", "mov {}, rsp", "mov {}, rbp",
+                out(reg) pc, out(reg) sp, out(reg) bp,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        let mut copy = Copy::new();
+        // SAFETY: the caller's stack, from where it is to its end.
+        unsafe { copy.take(Registers { pc, sp, bp: Some(bp) }, top) };
+        Some(Own { id: g.id(), copy })
+    }
+}
+
+/// What was seen of a goroutine under the scan bit.
+enum Glance {
+    Done(Stack),
+    /// It is on a thread, with a stack that lies there.
+    On(&'static M, Range<usize>),
+    /// Between here and there: another look is needed.
+    Moving,
+}
+
+/// A goroutine, and its stack in `copy`. `None` if there is none, or another than `id`.
+pub(super) fn take(
+    g: &'static G,
+    id: Option<u64>,
+    asker: &mut Asker,
+    copy: &mut Copy,
+) -> Option<(View, Stack)> {
+    for tried in 0..TRIES {
+        let (scan, view) = g.hold()?;
+        if id.is_some_and(|id| id != view.id) {
+            return None;
+        }
+        let glance = glance(g, &scan, copy);
+        drop(scan);
+        let last = tried + 1 == TRIES;
+        match glance {
+            Glance::Done(stack) => return Some((view, stack)),
+            Glance::On(m, stack) => match on_thread(g, &view, m, stack, asker, copy) {
+                Some(stack) => return Some((view, stack)),
+                None if last => return Some((view, Stack::Unavailable)),
+                None => {}
+            },
+            Glance::Moving if last => return Some((view, Stack::Unavailable)),
+            Glance::Moving => std::thread::sleep(PAUSE),
+        }
+    }
+    None
+}
+
+fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut Copy) -> Glance {
+    match scan.status() {
+        // Whoever picks one that never ran may be giving it its stack right now.
+        Status::Runnable if g.m().is_null() => Glance::Done(Stack::NotStarted),
+        Status::Runnable | Status::Waiting => {
+            let Some(bounds) = bounds(g, scan) else { return Glance::Done(Stack::NotStarted) };
+            // SAFETY: it has run and rests, so its registers are saved; they change only after its status.
+            let (pc, sp, bp) = unsafe { ((*g.buf.get()).pc(), (*g.buf.get()).sp(), (*g.buf.get()).bp()) };
+            if !bounds.contains(&sp) {
+                return Glance::Done(Stack::Unavailable);
+            }
+            // SAFETY: between its stack pointer and its end the stack is mapped.
+            unsafe { copy.take(Registers { pc, sp, bp: Some(bp) }, bounds.end) };
+            Glance::Done(Stack::Resting)
+        }
+        Status::Running | Status::Blocking => match (where_is(g), bounds(g, scan)) {
+            (Some(m), Some(bounds)) => Glance::On(m, bounds),
+            _ => Glance::Moving,
+        },
+        _ => Glance::Moving,
+    }
+}
+
+/// Where its stack lies. Its scan bit is held, and it has begun to run.
+fn bounds(g: &G, _: &Scan<'_>) -> Option<Range<usize>> {
+    // SAFETY: a goroutine that has begun keeps its stack until it is dead, which it can't become now.
+    unsafe { (*g.stack.get()).as_ref() }.map(|stack| stack.limit()..stack.top())
+}
+
+/// The M that it runs on, if that agrees.
+fn where_is(g: &'static G) -> Option<&'static M> {
+    // SAFETY: Ms are never freed.
+    let m = unsafe { g.m().as_ref() }?;
+    m.cur_g().is_some_and(|current| core::ptr::eq(current, g)).then_some(m)
+}
+
+/// The stack of one that is on a thread; `None` if it no longer is.
+fn on_thread(
+    g: &'static G,
+    view: &View,
+    m: &'static M,
+    stack: Range<usize>,
+    asker: &mut Asker,
+    copy: &mut Copy,
+) -> Option<Stack> {
+    match task::look(m.tid()) {
+        Task::Running => match asker.ask(m, g, view.id, stack, copy) {
+            Answer::Copied => Some(Stack::Computing),
+            Answer::Elsewhere => None,
+            Answer::None => Some(Stack::Unavailable),
+        },
+        before @ Task::Blocked { sp, pc, .. } => {
+            let (scan, now) = g.hold()?;
+            let same = now.id == view.id
+                && matches!(scan.status(), Status::Running | Status::Blocking)
+                && where_is(g).is_some_and(|now| core::ptr::eq(now, m));
+            if !same || !stack.contains(&sp) {
+                return None;
+            }
+            // SAFETY: between its stack pointer and its end the stack is mapped.
+            unsafe { copy.take(Registers { pc, sp, bp: None }, stack.end) };
+            (task::look(m.tid()) == before).then_some(Stack::Blocked)
+        }
+        Task::Unknown => Some(Stack::Unavailable),
+    }
+}

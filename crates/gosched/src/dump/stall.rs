@@ -1,0 +1,110 @@
+//! Goroutines that hold their thread too long (`GOSCHED_DEBUG=stall=ms`): noticed by the monitor, told by the reporter,
+//! once for each place in the program: a function that computes, a line that blocks.
+
+#![allow(unsafe_code)]
+
+use core::fmt::Write;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::collections::HashSet;
+
+use super::snapshot::Stack;
+use super::text::{Dumper, Who, write_origin};
+use crate::m::M;
+use crate::runtime::debug;
+
+/// How many may wait to be told; what does not fit is told later.
+const SLOTS: usize = 16;
+
+/// A goroutine that holds its thread: where, which, and which of its stints.
+#[derive(Clone, Copy)]
+pub(crate) struct Stall {
+    pub(crate) m: &'static M,
+    pub(crate) id: u64,
+    pub(crate) since: u64,
+}
+
+/// What the monitor hands to the reporter. One puts, one takes.
+pub(super) struct Stalled([Slot; SLOTS]);
+
+struct Slot {
+    /// Null while the slot is the monitor's to fill.
+    m: AtomicPtr<M>,
+    id: AtomicU64,
+    since: AtomicU64,
+}
+
+impl Slot {
+    const fn empty() -> Slot {
+        Slot { m: AtomicPtr::new(null_mut()), id: AtomicU64::new(0), since: AtomicU64::new(0) }
+    }
+}
+
+impl Stalled {
+    pub(super) const fn new() -> Stalled {
+        Stalled([const { Slot::empty() }; SLOTS])
+    }
+
+    pub(super) fn put(&self, stall: Stall) {
+        // ORDERING: Acquire pairs with the Release in `take`: the slot has been read.
+        if let Some(free) = self.0.iter().find(|slot| slot.m.load(Ordering::Acquire).is_null()) {
+            free.id.store(stall.id, Ordering::Relaxed);
+            free.since.store(stall.since, Ordering::Relaxed);
+            // ORDERING: Release pairs with the Acquire in `take`: who sees the M sees the rest.
+            free.m.store(core::ptr::from_ref(stall.m).cast_mut(), Ordering::Release);
+        }
+    }
+
+    pub(super) fn take(&self) -> Option<Stall> {
+        self.0.iter().find_map(|slot| {
+            // ORDERING: Acquire, see `put`.
+            // SAFETY: Ms are never freed.
+            let m = unsafe { slot.m.load(Ordering::Acquire).as_ref() }?;
+            let stall =
+                Stall { m, id: slot.id.load(Ordering::Relaxed), since: slot.since.load(Ordering::Relaxed) };
+            // ORDERING: Release, see `put`.
+            slot.m.store(null_mut(), Ordering::Release);
+            Some(stall)
+        })
+    }
+}
+
+/// The places that were told.
+pub(super) struct Places(HashSet<String>);
+
+impl Places {
+    pub(super) fn new() -> Places {
+        Places(HashSet::new())
+    }
+
+    /// What is to be said of a goroutine, if it is still where it was and its place is new.
+    pub(super) fn report(&mut self, dumper: &mut Dumper, stall: Stall) -> Option<String> {
+        if stall.m.held.is_told(stall.since) {
+            return None;
+        }
+        let (view, stack, shown) = dumper.look(stall.m.cur_g()?, Some(stall.id), None)?;
+        let how = match stack {
+            Stack::Blocked => "blocked",
+            Stack::Computing => "computing",
+            Stack::Resting | Stack::NotStarted | Stack::Unavailable => return None,
+        };
+        let users = shown.users.as_ref()?;
+        stall.m.held.set_told(stall.since);
+        // A loop is met at another line each time; a call that blocks at its own.
+        let place = users.place.as_ref().filter(|_| stack == Stack::Blocked).unwrap_or(&users.function);
+        if !self.0.insert(place.clone()) {
+            return None;
+        }
+        let limit = debug::get().stall?.as_millis();
+        let mut text = String::new();
+        // Writing to a String can't fail.
+        let _ = write!(
+            text,
+            "gosched: {} has held its thread for more than {limit} ms, {how}:\n{}",
+            Who(&view),
+            shown.text
+        );
+        let _ = write_origin(&mut text, &view);
+        Some(text)
+    }
+}

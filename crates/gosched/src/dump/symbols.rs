@@ -1,0 +1,172 @@
+//! From addresses to what a person reads: functions with their lines, innermost first, calls that were inlined among them.
+//! Each address is looked up once.
+//!
+//! Which of them are shown: of the runtime's own frames at the inner end only the outermost, the call that the user made;
+//! at the outer end none, nor what the runtime calls a closure through. So a goroutine that sleeps shows
+//! `gosched::thread::sleep` first and its own closure last.
+
+use std::rc::Rc;
+
+use super::hash::Map;
+use super::names::{self, Kind};
+use super::symtab::Symtabs;
+
+/// One call in a stack.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Demangled, without its hash; for code without a name its address.
+    pub(super) function: String,
+    /// File and line, where they are known.
+    pub(super) place: Option<String>,
+    kind: Kind,
+}
+
+impl Call {
+    /// Whether it is in the runtime's code.
+    pub(super) fn is_ours(&self) -> bool {
+        self.kind == Kind::Ours
+    }
+
+    /// Whether it is in the user's code (or in a library of theirs).
+    pub(super) fn is_users(&self) -> bool {
+        self.kind == Kind::Other && self.place.is_some()
+    }
+}
+
+/// The calls at each address, as far as it was asked for.
+pub(super) struct Symbols {
+    known: Map<usize, Rc<[Rc<Call>]>>,
+    symtabs: Symtabs,
+}
+
+impl Symbols {
+    pub(super) fn new() -> Symbols {
+        Symbols { known: Map::default(), symtabs: Symtabs::new() }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+        self.symtabs.forget();
+    }
+
+    /// What of a stack with these frames is shown.
+    pub(super) fn calls(&mut self, frames: &[usize]) -> Vec<Rc<Call>> {
+        let mut calls = Vec::new();
+        for address in frames {
+            let symtabs = &mut self.symtabs;
+            let at = self.known.entry(*address).or_insert_with(|| resolve(*address, symtabs));
+            calls.extend(at.iter().cloned());
+        }
+        let outer = outermost(&calls);
+        calls.truncate(outer);
+        calls.drain(..innermost(&calls));
+        calls
+    }
+}
+
+/// How many frames at the inner end lead to the user's first call into the runtime.
+fn innermost(calls: &[Rc<Call>]) -> usize {
+    let users = calls.iter().position(|call| call.kind == Kind::Other).unwrap_or(calls.len());
+    calls[..users].iter().rposition(|call| call.kind == Kind::Ours).unwrap_or(0)
+}
+
+/// How many frames there are without those that run a goroutine's closure.
+fn outermost(calls: &[Rc<Call>]) -> usize {
+    let runs = |call: &Rc<Call>| call.function.starts_with("gosched::g::task::run");
+    let Some(begin) = calls.iter().rposition(runs) else {
+        let main = |call: &Rc<Call>| call.function.starts_with("gosched::sched::spawn::goroutine_main");
+        return calls.iter().rposition(main).unwrap_or(calls.len()).max(1);
+    };
+    let begin = calls[..begin].iter().rposition(|call| !runs(call)).map_or(0, |last| last + 1);
+    let calls = &calls[..begin];
+    let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(&call.function);
+    let ours = calls.iter().rposition(|call| call.kind == Kind::Ours);
+    let last = match ours {
+        // Nothing of the user's, but a function of ours that was given to `go` as it is.
+        Some(ours) if calls.iter().all(|call| call.kind != Kind::Other) => Some(ours),
+        _ => calls.iter().rposition(|call| !through(call)),
+    };
+    // One that is just beginning or ending has nothing else to show.
+    last.map_or(begin, |last| last + 1).max(1)
+}
+
+/// What stands between the runtime and a closure: `catch_unwind` and calls of closures by trait.
+fn is_call_through(function: &str) -> bool {
+    let function = function.trim_start_matches('<');
+    ["std::panic", "core::panic", "core::ops::function", "__rust_try", "rust_try"]
+        .iter()
+        .any(|start| function.starts_with(start))
+}
+
+/// The calls at an address inside an instruction.
+fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<Call>]> {
+    let mut found: Vec<(Option<String>, Option<String>, Option<u32>)> = Vec::new();
+    // It is asked for the instruction before, as if a return address had been given.
+    let after = core::ptr::without_provenance_mut(address + 1);
+    backtrace::resolve(after, |symbol| {
+        let name = symbol.name().map(|name| format!("{name:#}"));
+        let file = symbol.filename().map(|file| file.display().to_string());
+        found.push((name, file, symbol.lineno()));
+    });
+    // The last one is the function that the others were inlined in: the only one that the symbol table knows.
+    match found.last_mut() {
+        None => found.push((symtabs.name(address), None, None)),
+        Some((name, file, _)) => {
+            let is_rust = file.as_ref().is_none_or(|file| file.ends_with(".rs"));
+            if is_rust && name.as_ref().is_none_or(|name| names::is_bare(name)) {
+                *name = symtabs.name(address).or(name.take());
+            }
+        }
+    }
+    let call = |(name, file, line): (Option<String>, Option<String>, Option<u32>)| {
+        let name = name.unwrap_or_else(|| format!("{address:#x}"));
+        let function = names::public(&names::whole(&name, file.as_deref()));
+        let kind = names::kind_of(&function);
+        let place = file.map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
+        Rc::new(Call { function, place, kind })
+    };
+    found.into_iter().map(call).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(function: &str) -> Rc<Call> {
+        Rc::new(Call { function: function.to_owned(), place: None, kind: names::kind_of(function) })
+    }
+
+    fn shown(functions: &[&str]) -> Vec<String> {
+        let mut calls: Vec<_> = functions.iter().map(|function| call(function)).collect();
+        calls.truncate(outermost(&calls));
+        calls.drain(..innermost(&calls));
+        calls.iter().map(|call| call.function.clone()).collect()
+    }
+
+    const OUTER: [&str; 6] = [
+        "core::ops::function::FnOnce::call_once",
+        "<core::panic::unwind_safe::AssertUnwindSafe<F> as core::ops::function::FnOnce<()>>::call_once",
+        "__rust_try",
+        "std::panic::catch_unwind",
+        "gosched::g::task::run",
+        "gosched::sched::spawn::goroutine_main",
+    ];
+
+    /// Inside: the call into the runtime that the user made. Outside: the user's closure. (Seen to fail with `position`
+    /// instead of `rposition` in either function.)
+    #[test]
+    fn the_runtime_is_hidden_at_both_ends() {
+        let inner =
+            ["gosched_switch::arch::x86_64::switch", "gosched::sched::park::park", "core::option::map"];
+        let inner = [&inner[..], &["gosched::thread::sleep"]].concat();
+        let user = ["app::wait", "core::iter::for_each", "app::main::{{closure}}"];
+        let all = [&inner[..], &user, &OUTER].concat();
+        assert_eq!(shown(&all), ["gosched::thread::sleep", user[0], user[1], user[2]]);
+        assert_eq!(shown(&[&inner[..], &OUTER].concat()), ["gosched::thread::sleep"]);
+        let blocked =
+            ["clock_nanosleep", "std::thread::sleep", "app::wait", "gosched::runtime::blocking", "app::main"];
+        assert_eq!(shown(&[&blocked[..], &OUTER].concat()), blocked);
+        assert_eq!(shown(&OUTER[4..]), [OUTER[4]]);
+        assert_eq!(shown(&["gosched::sched::exit::goexit", OUTER[5]]), ["gosched::sched::exit::goexit"]);
+    }
+}

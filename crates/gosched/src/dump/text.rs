@@ -1,0 +1,247 @@
+//! The dump as text: the scheduler in a paragraph, and each goroutine with its stack, in Go's form.
+//!
+//! Goroutines that are alike in all that is shown of them but their number are shown once.
+
+use core::fmt::{self, Write};
+use core::hash::{Hash, Hasher};
+use core::panic::Location;
+use core::time::Duration;
+use std::rc::Rc;
+
+use super::ask::Asker;
+use super::copy::Copy;
+use super::hash::Map;
+use super::snapshot::{self, Own, Stack};
+use super::stacks::{Shown, Stacks};
+use crate::g::{G, MAIN_ID, Name, View, since};
+use crate::sched::SCHED;
+use crate::timers::now;
+
+/// How many different goroutines are listed; the others are counted.
+const LISTED: usize = 1000;
+/// How many ids of those with the same stack are shown.
+const IDS: usize = 10;
+
+/// What makes dumps, with all that is worth keeping between two of them.
+pub(super) struct Dumper {
+    asker: Asker,
+    stacks: Stacks,
+    copy: Copy,
+}
+
+/// Goroutines that look the same.
+struct Group {
+    first: View,
+    longest: Duration,
+    others: Vec<u64>,
+    stack: Rc<Shown>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct State {
+    text: &'static str,
+    stack: Stack,
+}
+
+/// What goroutines of a group have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Alike {
+    name: Option<Name>,
+    state: State,
+    stack: *const Shown,
+    creator: u64,
+    place: Place,
+}
+
+/// Where they were created. Its hash leaves the file's name out, which is long.
+#[derive(PartialEq, Eq)]
+struct Place(Option<&'static Location<'static>>);
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.map(|place| (place.line(), place.column())).hash(state);
+    }
+}
+
+impl Dumper {
+    pub(super) fn new(asker: Asker) -> Dumper {
+        Dumper { asker, stacks: Stacks::new(), copy: Copy::new() }
+    }
+
+    /// All goroutines; `own` is the one that asked.
+    pub(super) fn goroutines(&mut self, own: Option<&Own>) -> String {
+        self.stacks.refresh();
+        let mut seen = Vec::new();
+        for g in SCHED.all_g() {
+            seen.extend(self.look(g, None, own));
+        }
+        seen.sort_unstable_by_key(|(view, ..)| (view.id != MAIN_ID, view.id));
+        let mut text = String::new();
+        // Writing to a String can't fail.
+        let _ = write_groups(&mut text, group(seen));
+        text
+    }
+
+    /// A goroutine, if it is there (and, if one is given, called `id`), and its stack.
+    pub(super) fn look(
+        &mut self,
+        g: &'static G,
+        id: Option<u64>,
+        own: Option<&Own>,
+    ) -> Option<(View, Stack, Rc<Shown>)> {
+        if let Some(own) = own.filter(|own| own.id == g.id()) {
+            return Some((g.inspect()?, Stack::Computing, self.stacks.show(&own.copy)));
+        }
+        let (view, stack) = snapshot::take(g, id, &mut self.asker, &mut self.copy)?;
+        let shown = match stack {
+            Stack::Resting | Stack::Blocked | Stack::Computing => self.stacks.show(&self.copy),
+            Stack::NotStarted | Stack::Unavailable => self.stacks.nothing(),
+        };
+        Some((view, stack, shown))
+    }
+}
+
+fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut known: Map<Alike, usize> = Map::default();
+    for (view, stack, shown) in seen {
+        let state = State { text: view.state, stack };
+        let alike = Alike {
+            name: view.name.clone(),
+            state,
+            stack: Rc::as_ptr(&shown),
+            creator: view.creator,
+            place: Place(view.place),
+        };
+        match known.get(&alike) {
+            Some(index) => {
+                let group = &mut groups[*index];
+                group.longest = group.longest.max(view.waited);
+                group.others.push(view.id);
+            }
+            None => {
+                known.insert(alike, groups.len());
+                groups.push(Group {
+                    longest: view.waited,
+                    first: view,
+                    others: Vec::new(),
+                    stack: shown,
+                    state,
+                });
+            }
+        }
+    }
+    groups
+}
+
+fn write_groups(text: &mut String, groups: Vec<Group>) -> fmt::Result {
+    let more: usize = groups.iter().skip(LISTED).map(|group| 1 + group.others.len()).sum();
+    for (n, group) in groups.iter().take(LISTED).enumerate() {
+        text.push_str(if n == 0 { "" } else { "\n" });
+        write_head(text, group)?;
+        match group.state.stack {
+            Stack::NotStarted => writeln!(text, "(not started)")?,
+            Stack::Unavailable => writeln!(text, "(stack unavailable)")?,
+            Stack::Resting | Stack::Blocked | Stack::Computing => text.push_str(&group.stack.text),
+        }
+        write_origin(text, &group.first)?;
+    }
+    if more > 0 {
+        writeln!(text, "\n... and {more} more")?;
+    }
+    Ok(())
+}
+
+/// `goroutine 18 "name" [sleep, 3 minutes] (and 2 others with this stack: 19 20):`
+fn write_head(text: &mut String, group: &Group) -> fmt::Result {
+    write!(text, "{} [{}", Who(&group.first), group.state.text)?;
+    if group.state.stack == Stack::Blocked && group.state.text == "running" {
+        text.push_str(", blocked");
+    }
+    if let Some(longest) = waited(group.longest) {
+        let first = waited(group.first.waited);
+        let up_to = if first.as_ref() == Some(&longest) { "" } else { "up to " };
+        write!(text, ", {up_to}{longest}")?;
+    }
+    text.push(']');
+    if !group.others.is_empty() {
+        let others = if group.others.len() == 1 { "other" } else { "others" };
+        write!(text, " (and {} {others} with this stack:", group.others.len())?;
+        for id in group.others.iter().take(IDS) {
+            write!(text, " {id}")?;
+        }
+        text.push_str(if group.others.len() > IDS { " ...)" } else { ")" });
+    }
+    text.push_str(":\n");
+    Ok(())
+}
+
+/// As Go tells it, from one second on instead of one minute.
+fn waited(time: Duration) -> Option<String> {
+    match time.as_secs() {
+        0 => None,
+        s @ 1..60 => Some(format!("{s} s")),
+        s => Some(format!("{} minutes", s / 60)),
+    }
+}
+
+/// `goroutine 7 "name"`
+pub(super) struct Who<'a>(pub(super) &'a View);
+
+impl fmt::Display for Who<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "goroutine {}", self.0.id)?;
+        match &self.0.name {
+            Some(name) => write!(f, " {:?}", &***name),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Who created it, and where.
+pub(super) fn write_origin(text: &mut String, view: &View) -> fmt::Result {
+    match (view.creator, view.place) {
+        (0, Some(place)) => writeln!(text, "created at {place}"),
+        (creator, Some(place)) => writeln!(text, "created by goroutine {creator} at {place}"),
+        _ => Ok(()),
+    }
+}
+
+/// A line for the scheduler, in Go's words, and one for each P and M. Reads only what may be read at any time.
+pub(super) fn scheduler() -> String {
+    let mut text = String::new();
+    // Writing to a String can't fail.
+    let _ = write_scheduler(&mut text);
+    text
+}
+
+fn write_scheduler(text: &mut String) -> fmt::Result {
+    let idle = SCHED.idle_snapshot();
+    writeln!(
+        text,
+        "SCHED {}ms: gomaxprocs={} idleprocs={} threads={} spinningthreads={} runqueue={} goroutines={}",
+        since::uptime(now()).as_millis(),
+        SCHED.procs(),
+        idle.idle_ps,
+        SCHED.all_m().count(),
+        idle.spinning,
+        SCHED.runq_len(),
+        SCHED.num_goroutine(),
+    )?;
+    for p in SCHED.all_p() {
+        let status = p.status().name();
+        let next = if p.next.is_empty() { "" } else { "+1" };
+        let m = p.m().map_or(-1, |m| m.id as i64);
+        let tick = p.sched_tick();
+        writeln!(text, "  P{}: {status} m={m} schedtick={tick} runqsize={}{next}", p.id, p.ring.len())?;
+    }
+    for m in SCHED.all_m() {
+        let p = m.p().map_or(-1, |p| i64::from(p.id));
+        let g = m.cur_g().map_or(0, |g| g.id());
+        let inside = if m.owner.in_runtime() { " in-runtime" } else { "" };
+        let spinning = if m.is_spinning() { " spinning" } else { "" };
+        writeln!(text, "  M{}: tid={} p={p} curg={g} {:?}{inside}{spinning}", m.id, m.tid(), m.owner.intr())?;
+    }
+    Ok(())
+}

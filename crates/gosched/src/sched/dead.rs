@@ -1,0 +1,81 @@
+//! Whether any goroutine can ever run again (S48). Asked by the monitor before it sleeps, which it is woken to do by every P
+//! that gets busy and every foreign thread that begins to wait.
+//!
+//! What is asked: all Ps idle and nobody searching; nothing queued or held back; no goroutine without a P; no timer; nobody
+//! waiting for I/O; every header *waiting* or without a goroutine; and no thread in the process but ours and
+//! those that wait, without limit, in our calls.
+//!
+//! The argument why there is no false alarm. These are many places, looked at one after the other, between which
+//! activity might hop: a goroutine wakes another one that was looked at already, then waits. So the evidence is taken
+//! before and after, and must be the same:
+//! - all Ps idle at both ends, and none taken off the idle list in between: then no goroutine ran with a P, and none
+//!   without one changed its status, since that needs a P, and all of them were to be had. So the headers that were found
+//!   waiting one after the other were so all at once.
+//! - the same foreign threads waiting, without one having been woken (each is uncounted by whoever wakes it): if in
+//!   between the process had just so many threads more than we have, all others were asleep at that moment.
+//!
+//! At that moment, then, nobody was left who could do anything.
+
+use core::sync::atomic::Ordering;
+
+use gosched_queue::Idle;
+
+use super::Sched;
+use crate::netpoll;
+use crate::runtime::debug;
+use crate::sys::thread;
+use crate::timers::NEVER;
+use crate::waiter::Foreign;
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Deadlock {
+    /// Somebody can run, or nobody waits.
+    No,
+    /// No goroutine can, but there are threads that may wake one.
+    ThreadsInTheWay,
+    /// All goroutines are asleep for ever.
+    Yes,
+}
+
+/// What must be the same before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Evidence {
+    idle_ps_taken: u64,
+    foreign: Foreign,
+}
+
+impl Sched {
+    #[doc(alias = "checkdead")]
+    pub(crate) fn check_dead(&self) -> Deadlock {
+        if !debug::get().deadlock {
+            return Deadlock::No;
+        }
+        let Some(before) = self.nobody_can_run() else { return Deadlock::No };
+        if self.num_goroutine() == 0 && before.foreign.waiting == 0 {
+            return Deadlock::No;
+        }
+        if thread::in_process() != Some(thread::ours() + before.foreign.waiting) {
+            return Deadlock::ThreadsInTheWay;
+        }
+        if self.all_g().any(|g| g.status.get().can_run()) || self.nobody_can_run() != Some(before) {
+            return Deadlock::No;
+        }
+        Deadlock::Yes
+    }
+
+    /// The evidence, if by the scheduler's own books nobody can run.
+    fn nobody_can_run(&self) -> Option<Evidence> {
+        let evidence = Evidence { idle_ps_taken: self.lock.lock().idle_ps_taken, foreign: Foreign::now() };
+        let elsewhere = [&self.computing_without_p, &self.lost_to_blocking, &self.left_in_calls];
+        let nobody = !self.mode.is_stopping()
+            && self.idle.snapshot() == (Idle { idle_ps: self.procs(), spinning: 0 })
+            && !self.is_work_queued()
+            && self.held_back() == 0
+            && elsewhere.iter().all(|count| count.load(Ordering::Relaxed) == 0)
+            && self.first_timer() == NEVER
+            && netpoll::waiters() == 0;
+        nobody.then_some(evidence)
+    }
+}

@@ -1,0 +1,418 @@
+//! Stopping and starting the world (S42, S43).
+//!
+//! A counter starts at the number of Ps and falls for every P that stands still; whoever brings it to 0 wakes the stopper:
+//!
+//! | a P that | is stopped by |
+//! |---|---|
+//! | is the stopper's | the stopper, first of all |
+//! | is idle | the stopper, off the idle list |
+//! | is in an announced blocking call | the stopper, by the CAS that decides whose it is |
+//! | runs user code | the stopper, by the ownership protocol (D1): no waiting time applies |
+//! | is with an M inside the runtime | that M, when it comes to g0: every way from one goroutine to the next looks at the flag |
+//! | is handed over, or given up | whoever puts it on the idle list: under the lock, and with the flag set, that counts it |
+//!
+//! Every 100 µs the stopper looks at those that are left once more. What has no P goes on: computing goroutines, those
+//! in blocking calls, foreign threads. The first two wait where they next enter the library (`Rt`), in place; what the last
+//! make runnable waits on the global queue.
+//!
+//! The argument why nobody is inside meanwhile. An M without a P sets `in_rt`, then looks at the flag; the stopper sets the
+//! flag, then, after a heavy barrier, looks at `in_rt` of every M with a goroutine: one of them sees the other, and the
+//! stopper waits for those it sees. An M with a P has been counted, so it is on g0, asleep, or has become one without.
+//!
+//! The stopper's goroutine keeps its thread but has no P: its ownership word says TAKEN, so that a call from the closure
+//! is noticed. One that does not move then acts as from a foreign thread; one that does panics.
+//!
+//! Invariants: at most one stopper (`TURN`). While the flag is set, the idle list is empty.
+
+use core::cell::Cell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use gosched_queue::{List, Lock, Note, Wake, barrier};
+
+use super::{Caller, Rt, SCHED, Sched, Visitor, start};
+use crate::fatal::fatal;
+use crate::m::{M, Taken, current};
+use crate::p::{P, PStatus};
+use crate::sysmon;
+use crate::timers::NEVER;
+use crate::waiter::{WaitReason, Waiter};
+
+/// How long the stopper waits before it looks at the Ps that are left once more.
+const ASK_AGAIN: Duration = Duration::from_micros(100);
+/// How long the world may stand still (API).
+pub(crate) const LONGEST_STOP: Duration = Duration::from_secs(10);
+/// Ps that are taken behind one barrier.
+const AT_ONCE: usize = 16;
+
+/// What stop-the-world needs.
+pub(super) struct World {
+    /// Ps that do not stand still yet.
+    running: AtomicU32,
+    /// Woken when that comes to 0.
+    note: Note,
+    /// Odd while the world is stopped, or about to be. Written under the mutex.
+    stops: AtomicU64,
+    gate: Mutex<()>,
+    opened: Condvar,
+}
+
+impl World {
+    pub(super) const fn new() -> World {
+        World {
+            running: AtomicU32::new(0),
+            note: Note::new(),
+            stops: AtomicU64::new(0),
+            gate: Mutex::new(()),
+            opened: Condvar::new(),
+        }
+    }
+}
+
+/// Whose turn it is to stop the world, and who waits for it.
+struct Turn {
+    taken: bool,
+    first: Option<NonNull<InLine>>,
+    last: Option<NonNull<InLine>>,
+}
+
+/// A place in the line, in the frame of whoever stands there.
+struct InLine {
+    waiter: Cell<Option<Waiter>>,
+    next: Cell<Option<NonNull<InLine>>>,
+}
+
+// SAFETY: the places in the line are touched under the lock only, and stay where they are until they are taken out.
+unsafe impl Send for Turn {}
+
+static TURN: Lock<Turn> = Lock::new(Turn { taken: false, first: None, last: None });
+
+thread_local! {
+    /// Whether this thread, which is not ours, has stopped the world.
+    static HAS_STOPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// "The world stands still, and I have stopped it." Starts it again when dropped, also by a panic.
+#[must_use]
+pub(crate) struct Stopped {
+    m: Option<&'static M>,
+    own: Option<&'static P>,
+    procs: u32,
+}
+
+impl Stopped {
+    /// Stops the world. A moving call.
+    ///
+    /// # Panics
+    ///
+    /// If the caller has stopped it already.
+    pub(crate) fn begin() -> Stopped {
+        refuse_in_stopped_world("stop it again");
+        take_turn();
+        SCHED.close_gate();
+        let rt = Rt::enter_moving();
+        let own = SCHED.stop_the_world(rt.as_ref());
+        let m = rt.as_ref().map(|rt| rt.m);
+        match m {
+            Some(m) => {
+                m.set_stopped_world(true);
+                rt.as_ref().inspect(|rt| rt.g().set_reason(WaitReason::StopTheWorld));
+            }
+            None => HAS_STOPPED.set(true),
+        }
+        Stopped { m, own, procs: SCHED.procs() }
+    }
+
+    /// The goroutine that has stopped it.
+    pub(crate) fn stopper(&self) -> Option<u64> {
+        self.m.and_then(M::cur_g).map(|g| g.id())
+    }
+
+    /// Starts the world with so many Ps.
+    pub(crate) fn start_with(mut self, procs: u32) {
+        self.procs = procs;
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        HAS_STOPPED.set(false);
+        if let Some(m) = self.m {
+            m.set_stopped_world(false);
+            // The word says TAKEN, and stays so until `start_the_world` gives the M a P.
+            let _ = m.owner.enter();
+        }
+        SCHED.start_the_world(self.procs, self.m, self.own);
+        if self.m.is_some() {
+            Rt::resumed().finish();
+        }
+        pass_turn();
+    }
+}
+
+/// Panics if the calling goroutine or thread has stopped the world: `what` it must not do there.
+pub(crate) fn refuse_in_stopped_world(what: &str) {
+    let has_stopped = match current::current() {
+        Some(m) => m.has_stopped_world(),
+        None => HAS_STOPPED.try_with(Cell::get).unwrap_or(false),
+    };
+    if has_stopped {
+        panic!(
+            "the closure of stop_the_world must not {what}: everybody who could end the wait stands still"
+        );
+    }
+}
+
+/// Waits until nobody else has stopped the world, or is about to.
+fn take_turn() {
+    let caller = Caller::enter_moving();
+    let mut turn = TURN.lock();
+    if !turn.taken {
+        turn.taken = true;
+        drop(turn);
+        return caller.finish();
+    }
+    let place = InLine { waiter: Cell::new(None), next: Cell::new(None) };
+    caller.wait(WaitReason::StopTheWorld, |waiter| {
+        place.waiter.set(Some(waiter));
+        let here = Some(NonNull::from(&place));
+        match turn.last {
+            // SAFETY: places in the line stay until they are taken out, under this lock.
+            Some(last) => unsafe { last.as_ref() }.next.set(here),
+            None => turn.first = here,
+        }
+        turn.last = here;
+        drop(turn);
+    });
+}
+
+/// Gives the turn to the first in line.
+fn pass_turn() {
+    let visitor = Visitor::enter();
+    let next = {
+        let mut turn = TURN.lock();
+        let first = turn.first;
+        // SAFETY: it waits, in a frame that stays until it is woken.
+        match first.map(|place| unsafe { place.as_ref() }) {
+            None => {
+                turn.taken = false;
+                None
+            }
+            Some(place) => {
+                turn.first = place.next.get();
+                if turn.first.is_none() {
+                    turn.last = None;
+                }
+                place.waiter.take()
+            }
+        }
+    };
+    if let Some(waiter) = next
+        && visitor.wake(waiter).is_some()
+    {
+        fatal!("an async task waits for its turn to stop the world, which it can't");
+    }
+}
+
+impl Sched {
+    /// Stops every P. Returns the caller's own, if it has one; its M is without from here on.
+    #[doc(alias = "stopTheWorldWithSema")]
+    fn stop_the_world(&self, rt: Option<&Rt>) -> Option<&'static P> {
+        let own = {
+            let mut shared = self.lock.lock();
+            self.world.running.store(self.procs(), Ordering::Relaxed);
+            // The caller holds the flag's lock: from here on a P that is given up is counted.
+            while let Some(p) = self.get_idle_p(&mut shared) {
+                self.count_stopped(p);
+            }
+            self.mode.set_stopping(true);
+            rt.and_then(|rt| rt.m.release_p()).inspect(|p| self.count_stopped(p))
+        };
+        if let Some(rt) = rt {
+            rt.m.owner.surrender(&mut self.taker.lock());
+        }
+        loop {
+            self.stop_those_left();
+            if self.world.note.sleep_timeout(ASK_AGAIN) == Wake::Woken {
+                break;
+            }
+        }
+        self.world.note.clear();
+        self.await_those_inside(rt.map(|rt| rt.m));
+        own
+    }
+
+    /// A P stands still. By its owner, which is the stopper's from here on.
+    pub(super) fn count_stopped(&self, p: &P) {
+        p.set_status(PStatus::Stopped);
+        // ORDERING: AcqRel: the stopper, woken by the last one, sees what all of them did to their Ps.
+        if self.world.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.world.note.wake();
+        }
+    }
+
+    /// Takes Ps from blocking calls and from user code; those inside the runtime are asked.
+    fn stop_those_left(&self) {
+        for first in (0..self.procs()).step_by(AT_ONCE) {
+            self.stop_some(first..first + AT_ONCE as u32);
+        }
+    }
+
+    fn stop_some(&self, ids: core::ops::Range<u32>) {
+        let mut taker = self.taker.lock();
+        let mut begun = [const { None }; AT_ONCE];
+        for (p, place) in ids.filter_map(|id| self.p(id)).zip(&mut begun) {
+            match p.status() {
+                PStatus::Blocking => {
+                    if self.take_from_blocking(p, PStatus::Stopped) {
+                        p.count_blocking();
+                        self.count_stopped(p);
+                    }
+                }
+                PStatus::Running => {
+                    let Some(m) = p.m() else { continue };
+                    let Some(retaking) = m.owner.begin_retake(&mut taker) else { continue };
+                    self.count_taken(m, Taken::Computing);
+                    *place = Some((m, retaking));
+                }
+                PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
+            }
+        }
+        barrier::heavy();
+        for (m, retaking) in begun.into_iter().flatten() {
+            match m.owner.finish_retake_with(&mut taker, retaking, || m.p()).flatten() {
+                Some(p) => {
+                    p.stop();
+                    m.probe.close();
+                    self.count_stopped(p);
+                }
+                None => self.count_kept(m),
+            }
+        }
+    }
+
+    /// Waits until no goroutine without a P is inside the runtime: those that come later wait at the gate.
+    fn await_those_inside(&self, stopper: Option<&M>) {
+        loop {
+            barrier::heavy();
+            let inside = self
+                .all_m()
+                .filter(|m| !stopper.is_some_and(|stopper| core::ptr::eq(*m, stopper)))
+                .any(|m| m.cur_g().is_some() && m.owner.in_runtime());
+            if !inside {
+                return;
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
+
+    /// For an M on g0 that has a P: if the world is to be stopped, gives it up for that and sleeps until it has another.
+    #[doc(alias = "gcstopm")]
+    #[inline]
+    pub(super) fn stop_here_if_asked(&self, m: &'static M) {
+        while self.mode.is_stopping() {
+            self.stop_here(m);
+        }
+    }
+
+    #[cold]
+    fn stop_here(&self, m: &'static M) {
+        if let Some(token) = m.take_spinning() {
+            let _ = self.idle.stop_spinning(token);
+        }
+        {
+            let shared = self.lock.lock();
+            if !self.mode.is_stopping() {
+                return;
+            }
+            if let Some(p) = m.release_p() {
+                self.count_stopped(p);
+            }
+            drop(shared);
+        }
+        self.stop_m(m);
+    }
+
+    /// Gives the Ps back, `procs` of them: those with work to Ms, the others to the idle list; one to the caller, if it is a
+    /// goroutine, its own if that still exists.
+    #[doc(alias = "startTheWorldWithSema")]
+    fn start_the_world(&self, procs: u32, m: Option<&'static M>, own: Option<&'static P>) {
+        if procs != self.procs() {
+            self.resize(procs, start::default_class());
+        }
+        let own = m.and_then(|_| own.filter(|p| p.id < procs).or_else(|| self.p(0)));
+        let mut busy = List::new();
+        {
+            let mut shared = self.lock.lock();
+            self.mode.set_stopping(false);
+            for id in (0..procs).rev() {
+                let Some(p) = self.p(id).filter(|p| own.is_none_or(|own| own.id != p.id)) else { continue };
+                p.set_status(PStatus::Idle);
+                if p.has_work() {
+                    // SAFETY: Ps are never freed; one that was stopped is on no list.
+                    unsafe { busy.push_front(NonNull::from(p)) };
+                } else {
+                    self.put_idle_p(&mut shared, p);
+                }
+            }
+        }
+        self.open_gate();
+        if let (Some(m), Some(own)) = (m, own) {
+            m.acquire_p(own);
+        }
+        while let Some(p) = busy.pop_front() {
+            let sleeping = self.lock.lock().idle_ms.pop_front();
+            // SAFETY: Ps are never freed.
+            self.start_m(sleeping, unsafe { p.as_ref() }, None);
+        }
+        self.wake_p();
+        let first = self.first_timer();
+        if first != NEVER {
+            self.watch_for(first);
+        }
+        sysmon::wake_up();
+    }
+
+    fn close_gate(&self) {
+        let _gate = self.world.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.stops.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn open_gate(&self) {
+        let _gate = self.world.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.stops.fetch_add(1, Ordering::Relaxed);
+        self.world.opened.notify_all();
+    }
+
+    /// Waits, for `limit` at most, while the world is stopped; returns whether it is still the same stop.
+    pub(crate) fn await_start(&self, limit: Duration) -> bool {
+        let gate = self.world.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let stop = self.world.stops.load(Ordering::Relaxed);
+        if stop.is_multiple_of(2) {
+            return false;
+        }
+        let same = |_: &mut ()| self.world.stops.load(Ordering::Relaxed) == stop;
+        let waited = self.world.opened.wait_timeout_while(gate, limit, same);
+        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Whether the world stands still, or is about to.
+    pub(crate) fn is_stopped(&self) -> bool {
+        !self.world.stops.load(Ordering::Relaxed).is_multiple_of(2)
+    }
+
+    /// For a goroutine without a P that enters: if the world is to be stopped, goes out again and waits, in place, until it is
+    /// started.
+    #[inline]
+    pub(super) fn wait_at_gate(&self, m: &'static M) {
+        while self.mode.is_stopping() && !m.has_stopped_world() {
+            m.owner.exit();
+            if !self.await_start(LONGEST_STOP) {
+                std::thread::sleep(Duration::from_micros(20));
+            }
+            let _ = m.owner.enter();
+        }
+    }
+}

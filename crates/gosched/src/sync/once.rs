@@ -1,0 +1,257 @@
+//! `Once`: std's, for goroutines.
+//!
+//! Invariant: whoever runs ends the running, also by unwinding: [`Running`] sees to it.
+
+use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+
+use gosched_locks::{Poison, Start, State, Until};
+
+use super::seam::{obtain, wake_line};
+use crate::waiter::{WaitReason, Waiter};
+
+type Core = gosched_locks::Once<Waiter>;
+
+/// Runs something once, as `std::sync::Once`: the first caller runs it, others wait until it has ended.
+///
+/// ```
+/// use gosched::sync::Once;
+///
+/// static START: Once = Once::new();
+/// START.call_once(|| println!("only once"));
+/// START.call_once(|| unreachable!());
+/// ```
+pub struct Once(Core);
+
+impl UnwindSafe for Once {}
+impl RefUnwindSafe for Once {}
+
+/// What the closure of [`Once::call_once_force`] is told.
+///
+/// ```
+/// gosched::sync::Once::new().call_once_force(|state| assert!(!state.is_poisoned()));
+/// ```
+pub struct OnceState {
+    poisoned: bool,
+}
+
+/// A once to start with.
+///
+/// ```
+/// # #![allow(deprecated)]
+/// use gosched::sync::{ONCE_INIT, Once};
+///
+/// static START: Once = ONCE_INIT;
+/// assert!(!START.is_completed());
+/// ```
+#[deprecated(note = "the `Once::new()` function is now preferred")]
+#[allow(clippy::declare_interior_mutable_const, reason = "as std's: it is there to be copied")]
+pub const ONCE_INIT: Once = Once::new();
+
+/// Ends the running when dropped, leaving the once in this state.
+struct Running<'a> {
+    once: &'a Core,
+    leave: State,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if self.once.finish(self.leave) {
+            wake_waiters(self.once);
+        }
+    }
+}
+
+#[cold]
+fn wake_waiters(once: &Core) {
+    let line = {
+        let _inside = crate::sched::Visitor::enter();
+        once.line()
+    };
+    wake_line(line);
+}
+
+impl Once {
+    /// A once that has not run.
+    ///
+    /// ```
+    /// assert!(!gosched::sync::Once::new().is_completed());
+    /// ```
+    #[allow(clippy::new_without_default, reason = "std's has none")]
+    #[inline]
+    #[must_use]
+    pub const fn new() -> Once {
+        Once(Core::new())
+    }
+
+    /// Runs `f` if nobody has yet; waits if somebody does just now. When it returns, some closure has run to its end.
+    ///
+    /// A moving call, if it has to wait. A closure that calls `call_once` on the same once waits for ever.
+    ///
+    /// # Panics
+    ///
+    /// If the closure does, which poisons the once; and if the once is poisoned.
+    ///
+    /// ```
+    /// use gosched::sync::{Once, atomic::{AtomicU32, Ordering}};
+    ///
+    /// static RUNS: AtomicU32 = AtomicU32::new(0);
+    /// static ONCE: Once = Once::new();
+    /// gosched::scope(|s| {
+    ///     for _ in 0..10 {
+    ///         s.spawn(|| ONCE.call_once(|| drop(RUNS.fetch_add(1, Ordering::Relaxed))));
+    ///     }
+    /// });
+    /// assert_eq!(RUNS.load(Ordering::Relaxed), 1);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn call_once<F>(&self, f: F)
+    where
+        F: FnOnce(),
+    {
+        if !self.is_completed() {
+            let mut f = Some(f);
+            self.call(Poison::Respected, &mut |_| {
+                if let Some(f) = f.take() {
+                    f();
+                }
+            });
+        }
+    }
+
+    /// As [`call_once`](Once::call_once), but runs `f` also if the once is poisoned, and tells it so.
+    ///
+    /// ```
+    /// use gosched::sync::Once;
+    ///
+    /// static ONCE: Once = Once::new();
+    /// assert!(gosched::go(|| ONCE.call_once(|| panic!("poisons it"))).join().is_err());
+    /// assert!(gosched::go(|| ONCE.call_once(|| {})).join().is_err());
+    /// ONCE.call_once_force(|state| assert!(state.is_poisoned()));
+    /// ONCE.call_once(|| unreachable!());
+    /// ```
+    #[inline]
+    pub fn call_once_force<F>(&self, f: F)
+    where
+        F: FnOnce(&OnceState),
+    {
+        if !self.is_completed() {
+            let mut f = Some(f);
+            self.call(Poison::Ignored, &mut |state| {
+                if let Some(f) = f.take() {
+                    f(state);
+                }
+            });
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn call(&self, poison: Poison, f: &mut dyn FnMut(&OnceState)) {
+        loop {
+            match self.0.start(poison) {
+                Start::Complete => return,
+                Start::Poisoned => poisoned(),
+                Start::Running => obtain(WaitReason::Once, 0, || self.0.wait(Until::Finished)),
+                Start::Run(before) => {
+                    let mut running = Running { once: &self.0, leave: State::Poisoned };
+                    f(&OnceState { poisoned: before == State::Poisoned });
+                    running.leave = State::Complete;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether some closure has run to its end. Never moves.
+    ///
+    /// ```
+    /// let once = gosched::sync::Once::new();
+    /// once.call_once(|| assert!(!once.is_completed()));
+    /// assert!(once.is_completed());
+    /// ```
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        self.0.is_complete()
+    }
+
+    /// Waits until some closure has run to its end. A moving call, if it has to wait.
+    ///
+    /// # Panics
+    ///
+    /// If the once is poisoned.
+    ///
+    /// ```
+    /// use gosched::sync::Once;
+    ///
+    /// static READY: Once = Once::new();
+    /// let waiter = gosched::go(|| READY.wait());
+    /// READY.call_once(|| println!("getting ready"));
+    /// waiter.join().unwrap();
+    /// ```
+    #[track_caller]
+    pub fn wait(&self) {
+        while !self.is_completed() {
+            obtain(WaitReason::Once, 0, || self.0.wait(Until::Complete(Poison::Respected)));
+            if self.0.state() == State::Poisoned {
+                poisoned();
+            }
+        }
+    }
+
+    /// As [`wait`](Once::wait), but goes on waiting if the once is poisoned.
+    ///
+    /// ```
+    /// let once = gosched::sync::Once::new();
+    /// once.call_once(|| {});
+    /// once.wait_force();
+    /// ```
+    pub fn wait_force(&self) {
+        while !self.is_completed() {
+            obtain(WaitReason::Once, 0, || self.0.wait(Until::Complete(Poison::Ignored)));
+        }
+    }
+
+    /// The state; nobody runs, since the caller has it alone.
+    #[inline]
+    pub(super) fn state(&mut self) -> State {
+        self.0.state()
+    }
+
+    /// Sets the state; nobody runs, since the caller has it alone.
+    #[inline]
+    pub(super) fn set_state(&mut self, state: State) {
+        self.0 = Core::in_state(state);
+    }
+}
+
+#[cold]
+#[track_caller]
+fn poisoned() -> ! {
+    panic!("Once instance has previously been poisoned")
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
+    }
+}
+
+impl OnceState {
+    /// Whether the once was poisoned before this closure was called.
+    ///
+    /// ```
+    /// gosched::sync::Once::new().call_once_force(|state| assert!(!state.is_poisoned()));
+    /// ```
+    #[inline]
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+}
+
+impl fmt::Debug for OnceState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnceState").field("poisoned", &self.is_poisoned()).finish()
+    }
+}

@@ -1,0 +1,195 @@
+//! The bare locks, without data and poison: cores of `gosched_locks` joined to the scheduler.
+//!
+//! The fast paths are inlined and do not enter the runtime.
+
+use core::panic::{RefUnwindSafe, UnwindSafe};
+
+use gosched_locks::{Acquire, Attempt, Node, TooManyReaders, Unlocked};
+
+use super::seam::{obtain, wait_at, wake_by, wake_line};
+use crate::sched::{self, Caller, SCHED};
+use crate::timers::now;
+use crate::waiter::{WaitReason, Waiter};
+
+type MutexCore = gosched_locks::Mutex<Waiter>;
+type RwLockCore = gosched_locks::RwLock<Waiter>;
+
+/// A mutex without data.
+pub(super) struct RawMutex(MutexCore);
+
+impl RawMutex {
+    pub(super) const fn new() -> RawMutex {
+        RawMutex(MutexCore::new())
+    }
+
+    #[inline]
+    pub(super) fn lock(&self) {
+        lock(&self.0, WaitReason::Mutex);
+    }
+
+    #[inline]
+    pub(super) fn try_lock(&self) -> bool {
+        self.0.try_lock()
+    }
+
+    /// By the holder.
+    #[inline]
+    pub(super) fn unlock(&self) {
+        unlock(&self.0);
+    }
+}
+
+#[inline]
+fn lock(core: &MutexCore, reason: WaitReason) {
+    if !core.try_lock_fast() {
+        lock_slow(core, reason);
+    }
+}
+
+/// A look or two at a lock that may be free in a moment, unless its holder can't run before we give up the only P.
+fn spin(core: &MutexCore, attempt: &mut Attempt) -> bool {
+    if SCHED.procs() == 1 { core.take_if_free(attempt) } else { core.spin(attempt) }
+}
+
+#[cold]
+fn lock_slow(core: &MutexCore, reason: WaitReason) {
+    let mut attempt = Attempt::new();
+    if spin(core, &mut attempt) {
+        return;
+    }
+    sched::prepare_to_wait();
+    attempt.begin_to_wait(now());
+    loop {
+        let caller = Caller::enter_moving();
+        match core.acquire(&mut attempt) {
+            Acquire::Acquired => return caller.finish(),
+            Acquire::Wait(place) => {
+                let node = Node::new(attempt.since());
+                wait_at(caller, reason, place, &node);
+                if attempt.woken(&node, now) || spin(core, &mut attempt) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn unlock(core: &MutexCore) {
+    match core.unlock() {
+        Unlocked::Free => {}
+        rest => unlock_slow(core, rest),
+    }
+}
+
+#[cold]
+fn unlock_slow(core: &MutexCore, rest: Unlocked) {
+    match rest {
+        Unlocked::Free => {}
+        Unlocked::WakeNext => wake_by(|| core.wake_next()),
+        Unlocked::HandOver => {
+            let now = now();
+            wake_by(|| core.hand_over(now));
+        }
+    }
+}
+
+/// A reader-writer lock without data.
+pub(super) struct RawRwLock(RwLockCore);
+
+impl RawRwLock {
+    pub(super) const fn new() -> RawRwLock {
+        RawRwLock(RwLockCore::new())
+    }
+
+    #[inline]
+    pub(super) fn read(&self) {
+        if self.0.try_read() != Ok(true) {
+            self.read_slow();
+        }
+    }
+
+    #[cold]
+    fn read_slow(&self) {
+        sched::prepare_to_wait();
+        let caller = Caller::enter_moving();
+        match self.0.read() {
+            Ok(Acquire::Acquired) => caller.finish(),
+            Ok(Acquire::Wait(place)) => wait_at(caller, WaitReason::RwLockRead, place, &Node::new(0)),
+            Err(TooManyReaders) => {
+                caller.finish();
+                too_many_readers();
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn try_read(&self) -> bool {
+        match self.0.try_read() {
+            Ok(got) => got,
+            Err(TooManyReaders) => too_many_readers(),
+        }
+    }
+
+    /// By one who reads.
+    #[inline]
+    pub(super) fn read_unlock(&self) {
+        if self.0.end_read() {
+            self.wake_writer();
+        }
+    }
+
+    #[cold]
+    fn wake_writer(&self) {
+        wake_by(|| self.0.wake_writer());
+    }
+
+    #[inline]
+    pub(super) fn write(&self) {
+        lock(self.0.writers(), WaitReason::RwLockWrite);
+        if !self.0.begin_write() {
+            self.await_readers();
+        }
+    }
+
+    #[cold]
+    fn await_readers(&self) {
+        obtain(WaitReason::RwLockWrite, 0, || self.0.await_readers());
+    }
+
+    #[inline]
+    pub(super) fn try_write(&self) -> bool {
+        if !self.0.writers().try_lock() {
+            return false;
+        }
+        let got = self.0.try_begin_write();
+        if !got {
+            unlock(self.0.writers());
+        }
+        got
+    }
+
+    /// By the one who writes.
+    #[inline]
+    pub(super) fn write_unlock(&self) {
+        wake_line(self.0.end_write());
+        unlock(self.0.writers());
+    }
+
+    /// By the one who writes, who goes on reading.
+    pub(super) fn downgrade(&self) {
+        wake_line(self.0.downgrade());
+        unlock(self.0.writers());
+    }
+}
+
+#[cold]
+fn too_many_readers() -> ! {
+    panic!("too many active read locks on RwLock")
+}
+
+// A panic that unwinds through a lock leaves it as it is, poison aside: held or free.
+impl UnwindSafe for RawMutex {}
+impl RefUnwindSafe for RawMutex {}
+impl UnwindSafe for RawRwLock {}
+impl RefUnwindSafe for RawRwLock {}

@@ -1,0 +1,76 @@
+//! How all locks wait and wake: the cores of `gosched_locks` say what is to be done, and here it is done through the
+//! scheduler's seam. Core calls that take a line's lock are made inside the runtime.
+#![allow(unsafe_code)]
+
+use core::task::Waker;
+
+use gosched_locks::{Acquire, Line, Node, Place, RETRY};
+
+use crate::sched::{self, Caller, Visitor};
+use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
+
+const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes are theirs to give a meaning");
+
+/// So many are woken in one visit to the runtime, which is to be short.
+const WOKEN_AT_ONCE: usize = 64;
+
+/// Gets what `acquire` is about, or waits at the place it gives. A moving call.
+///
+/// Returns when the waiter was woken, once; what that means is the core's to say.
+pub(super) fn obtain<'l, S: 'l>(
+    reason: WaitReason,
+    tag: u64,
+    acquire: impl FnOnce() -> Acquire<'l, Waiter, S>,
+) {
+    sched::prepare_to_wait();
+    let caller = Caller::enter_moving();
+    match acquire() {
+        Acquire::Acquired => caller.finish(),
+        Acquire::Wait(place) => wait_at(caller, reason, place, &Node::new(tag)),
+    }
+}
+
+/// Waits at a place in a line until woken.
+pub(super) fn wait_at<S>(
+    caller: Caller,
+    reason: WaitReason,
+    place: Place<'_, Waiter, S>,
+    node: &Node<Waiter>,
+) {
+    // SAFETY: the node lies in a frame that stays until the waiter is woken: which happens after it was taken out of the
+    // line and claimed.
+    caller.wait(reason, |waiter| unsafe { place.take(node, waiter) });
+}
+
+/// Wakes the one, if any, that `release` takes out of its line. Never moves.
+pub(super) fn wake_by(release: impl FnOnce() -> Option<Waiter>) {
+    let visitor = Visitor::enter();
+    if let Some(waiter) = release() {
+        no_waker(visitor.wake(waiter));
+    }
+}
+
+/// Wakes all that `next` gives out. Never moves.
+pub(super) fn wake_each(mut next: impl FnMut() -> Option<Waiter>) {
+    loop {
+        let visitor = Visitor::enter();
+        for _ in 0..WOKEN_AT_ONCE {
+            match next() {
+                Some(waiter) => no_waker(visitor.wake(waiter)),
+                None => return,
+            }
+        }
+    }
+}
+
+/// Wakes all of a line that was taken out as a whole. Never moves.
+pub(super) fn wake_line(mut line: Line<Waiter>) {
+    if !line.is_empty() {
+        wake_each(|| line.next());
+    }
+}
+
+/// Goroutines and threads wait for locks, async tasks do not.
+fn no_waker(waker: Option<Waker>) {
+    debug_assert!(waker.is_none(), "an async task waits for a lock, which it can't");
+}

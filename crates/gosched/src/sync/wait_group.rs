@@ -1,0 +1,203 @@
+//! `WaitGroup`: Go's.
+//!
+//! The counter lies on the heap, because the goroutines of [`WaitGroup::go`] may outlive the group that started them. It is
+//! made at first use, so that a group can be a `static`.
+
+use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+
+use gosched_locks::Add;
+
+use super::once_lock::OnceLock;
+use super::seam::{obtain, wake_line};
+use crate::runtime::checkpoint;
+use crate::sched::Visitor;
+use crate::waiter::{WaitReason, Waiter};
+
+type Core = gosched_locks::Group<Waiter>;
+
+/// Waits for a number of goroutines to be done, as Go's `sync.WaitGroup`.
+///
+/// A counter: [`add`](WaitGroup::add) says how many there will be, each calls [`done`](WaitGroup::done) when it is, and
+/// [`wait`](WaitGroup::wait) waits until the counter is 0; or [`go`](WaitGroup::go) does the counting. It can be used again after
+/// that, at once. Clones share the counter.
+///
+/// What was done before a `done` is seen by whoever that `done` lets go.
+///
+/// ```
+/// use gosched::sync::{WaitGroup, atomic::{AtomicU32, Ordering}};
+///
+/// static SUM: AtomicU32 = AtomicU32::new(0);
+///
+/// let group = WaitGroup::new();
+/// for n in 1..=10 {
+///     group.go(move || SUM.fetch_add(n, Ordering::Relaxed));
+/// }
+/// group.wait();
+/// assert_eq!(SUM.load(Ordering::Relaxed), 55);
+/// ```
+pub struct WaitGroup {
+    core: OnceLock<Arc<Core>>,
+}
+
+/// One that was counted in, and is counted out when this is dropped.
+struct Counted(Arc<Core>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if let Err(counter) = add(&self.0, -1)
+            && !std::thread::panicking()
+        {
+            out_of_range(counter);
+        }
+    }
+}
+
+impl UnwindSafe for WaitGroup {}
+impl RefUnwindSafe for WaitGroup {}
+
+impl WaitGroup {
+    /// A group whose counter is 0.
+    ///
+    /// ```
+    /// static ALL: gosched::sync::WaitGroup = gosched::sync::WaitGroup::new();
+    /// ALL.wait();
+    /// ```
+    #[must_use]
+    pub const fn new() -> WaitGroup {
+        WaitGroup { core: OnceLock::new() }
+    }
+
+    fn core(&self) -> &Arc<Core> {
+        self.core.get_or_init(|| Arc::new(Core::new()))
+    }
+
+    /// Adds `n`, which may be negative, to the counter. At 0 all who wait go on. Never moves.
+    ///
+    /// To be called before the work that is counted is started, not in it: `wait` may come first there.
+    ///
+    /// # Panics
+    ///
+    /// If the counter would become negative; it stays as it is then.
+    ///
+    /// ```
+    /// let group = gosched::sync::WaitGroup::new();
+    /// group.add(2);
+    /// group.add(-2);
+    /// group.wait();
+    /// ```
+    #[track_caller]
+    pub fn add(&self, n: isize) {
+        if let Err(counter) = add(self.core(), n) {
+            out_of_range(counter);
+        }
+    }
+
+    /// Takes one off the counter. Never moves.
+    ///
+    /// # Panics
+    ///
+    /// If the counter is 0.
+    ///
+    /// ```
+    /// let group = gosched::sync::WaitGroup::new();
+    /// group.add(1);
+    /// gosched::scope(|s| {
+    ///     s.spawn(|| group.done());
+    ///     group.wait();
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn done(&self) {
+        self.add(-1);
+    }
+
+    /// Waits until the counter is 0. A moving call.
+    ///
+    /// ```
+    /// let group = gosched::sync::WaitGroup::new();
+    /// group.go(|| println!("done soon"));
+    /// group.wait();
+    /// ```
+    pub fn wait(&self) {
+        match self.core.get().filter(|core| !core.is_zero()) {
+            None => checkpoint(),
+            Some(core) => obtain(WaitReason::WaitGroup, 0, || core.wait()),
+        }
+    }
+
+    /// Runs `f` in a new goroutine that is counted from now on until it has ended, be it by a panic. Never moves.
+    ///
+    /// The group need not outlive the goroutine.
+    ///
+    /// ```
+    /// let group = gosched::sync::WaitGroup::new();
+    /// group.go(|| panic!("is reported, and counted out"));
+    /// group.wait();
+    /// ```
+    #[track_caller]
+    pub fn go<F, T>(&self, f: F)
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: 'static,
+    {
+        self.add(1);
+        let counted = Counted(Arc::clone(self.core()));
+        crate::go(move || {
+            let _counted = counted;
+            f();
+        });
+    }
+}
+
+/// Adds `n`, or says what the counter can't become.
+fn add(core: &Core, n: isize) -> Result<(), i128> {
+    match core.add(n) {
+        Add::Counted => Ok(()),
+        Add::OutOfRange(counter) => Err(counter),
+        Add::Last | Add::Zero(_) => add_last(core, n),
+    }
+}
+
+#[cold]
+fn add_last(core: &Core, n: isize) -> Result<(), i128> {
+    let added = {
+        let _inside = Visitor::enter();
+        core.add_last(n)
+    };
+    match added {
+        Add::Zero(line) => wake_line(line),
+        Add::OutOfRange(counter) => return Err(counter),
+        Add::Counted | Add::Last => {}
+    }
+    Ok(())
+}
+
+#[cold]
+#[track_caller]
+fn out_of_range(counter: i128) -> ! {
+    if counter < 0 {
+        panic!("sync: negative WaitGroup counter ({counter}): done was called more often than was added");
+    }
+    panic!("sync: the WaitGroup counter can't be {counter}");
+}
+
+impl Clone for WaitGroup {
+    fn clone(&self) -> WaitGroup {
+        WaitGroup { core: OnceLock::from(Arc::clone(self.core())) }
+    }
+}
+
+impl Default for WaitGroup {
+    fn default() -> WaitGroup {
+        WaitGroup::new()
+    }
+}
+
+impl fmt::Debug for WaitGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.core.get().map_or(0, |core| core.count());
+        f.debug_struct("WaitGroup").field("count", &count).finish()
+    }
+}

@@ -1,0 +1,78 @@
+//! Handlers for signals that nobody else wants: installed over the default action only, and looked at again before
+//! anything is sent, since anybody may install another one later.
+
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::{null, null_mut};
+
+/// A handler with all there is to know. Runs on the thread's alternate stack, if it has one.
+pub(crate) type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// Whether a handler is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Installed {
+    Yes,
+    /// Somebody else has the signal.
+    No,
+}
+
+/// Installs `handler` if the signal has its default action. Calls that it interrupts go on where the kernel can do that.
+pub(crate) fn install_over_default(signal: c_int, handler: Handler) -> Installed {
+    if current(signal) != Some(libc::SIG_DFL) {
+        return Installed::No;
+    }
+    // SAFETY: all zeroes is an action without flags; `handler` has the signature that SA_SIGINFO asks for.
+    let rc = unsafe {
+        let mut action: libc::sigaction = core::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+        libc::sigemptyset(&mut action.sa_mask);
+        libc::sigaction(signal, &action, null_mut())
+    };
+    if rc == 0 { Installed::Yes } else { Installed::No }
+}
+
+/// Whether the signal's handler is still this one.
+pub(crate) fn is_installed(signal: c_int, handler: Handler) -> Installed {
+    if current(signal) == Some(handler as *const () as usize) { Installed::Yes } else { Installed::No }
+}
+
+/// Gives the default action back if the handler is still this one. Async-signal-safe.
+pub(crate) fn remove(signal: c_int, handler: Handler) {
+    if is_installed(signal, handler) == Installed::Yes {
+        // SAFETY: all zeroes is SIG_DFL without flags.
+        unsafe {
+            let action: libc::sigaction = core::mem::zeroed();
+            libc::sigaction(signal, &action, null_mut());
+        }
+    }
+}
+
+fn current(signal: c_int) -> Option<usize> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: fills in `action`, or fails; all zeroes is a valid one, too.
+    unsafe {
+        (libc::sigaction(signal, null(), action.as_mut_ptr()) == 0)
+            .then(|| action.assume_init_ref().sa_sigaction)
+    }
+}
+
+/// Sends a signal to a thread of this process. One that has ended gets nothing.
+pub(crate) fn send(tid: i32, signal: c_int) {
+    // SAFETY: tgkill takes numbers; it names a thread of this process or fails.
+    unsafe {
+        libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, signal);
+    }
+}
+
+/// Program counter, stack pointer and frame pointer of what a handler interrupted.
+///
+/// # Safety
+/// `context` is what the kernel passed to the handler.
+pub(crate) unsafe fn interrupted(context: *mut c_void) -> (usize, usize, usize) {
+    // SAFETY: by contract a ucontext.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let get = |which: c_int| registers[which as usize] as usize;
+    (get(libc::REG_RIP), get(libc::REG_RSP), get(libc::REG_RBP))
+}

@@ -1,0 +1,127 @@
+//! Closing: by `close`, and by the last handle of a side (S44).
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use common::join_all;
+use gosched::chan::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError, bounded, unbounded};
+use gosched::{go, select};
+
+/// S44: receivers drain what is buffered, senders get their values back, and everybody knows.
+#[gosched::test]
+fn close_is_for_everyone() {
+    let (s, r) = bounded(2);
+    s.send(1).unwrap();
+    s.send(2).unwrap();
+    assert!(!s.is_closed() && !r.is_closed());
+    assert!(r.close());
+    assert!(!r.close() && !s.close());
+    assert!(s.is_closed() && r.is_closed());
+    assert_eq!(s.send(3), Err(SendError(3)));
+    assert_eq!(s.try_send(3), Err(TrySendError::Disconnected(3)));
+    assert!(s.send_timeout(3, Duration::from_secs(9)).unwrap_err().is_disconnected());
+    assert_eq!(r.len(), 2);
+    assert_eq!((r.recv(), r.try_recv()), (Ok(1), Ok(2)));
+    assert_eq!((r.recv(), r.try_recv()), (Err(RecvError), Err(TryRecvError::Disconnected)));
+    assert_eq!(r.recv_timeout(Duration::from_secs(9)), Err(RecvTimeoutError::Disconnected));
+    assert_eq!(r.iter().count(), 0);
+}
+
+/// S44: once the other side is gone, `is_closed` says so, and `close` has nothing left to close.
+#[gosched::test]
+fn the_last_handle_closes() {
+    let (s, r) = unbounded();
+    let s2 = s.clone();
+    s.send(1).unwrap();
+    drop(s);
+    assert!(!r.is_closed());
+    drop(s2);
+    assert!(r.is_closed() && !r.close());
+    assert_eq!(r.iter().collect::<Vec<_>>(), [1]);
+    let (s, r) = unbounded::<u8>();
+    let r2 = r.clone();
+    drop(r);
+    assert!(!s.is_closed());
+    drop(r2);
+    assert!(s.is_closed() && !s.close());
+}
+
+/// S44: a close wakes all who wait, of all kinds, however many.
+#[gosched::test]
+fn close_wakes_all() {
+    let (s, r) = bounded::<usize>(0);
+    let (full, rest) = bounded::<usize>(1);
+    full.send(0).unwrap();
+    let mut waiting = Vec::new();
+    for n in 0..200 {
+        let (r, full) = (r.clone(), full.clone());
+        waiting.push(go(move || match n % 4 {
+            0 => r.recv() == Err(RecvError),
+            1 => full.send(n) == Err(SendError(n)),
+            2 => select! { recv(r) -> msg => msg == Err(RecvError), send(full, n) -> res => res == Err(SendError(n)) },
+            _ => std::thread::spawn(move || r.recv() == Err(RecvError)).join().unwrap(),
+        }));
+    }
+    (0..50).for_each(|_| gosched::yield_now());
+    assert!(s.close() && rest.close());
+    assert!(join_all(waiting).into_iter().all(|told| told));
+    assert_eq!((rest.recv(), rest.recv()), (Ok(0), Err(RecvError)));
+}
+
+/// S44: of many who close at once, one has closed.
+#[gosched::test]
+fn one_close_counts() {
+    for _ in 0..200 {
+        let (s, r) = bounded::<u8>(1);
+        let closers: Vec<_> = (0..4)
+            .map(|n| {
+                let (s, r) = (s.clone(), r.clone());
+                go(move || if n % 2 == 0 { s.close() } else { r.close() })
+            })
+            .collect();
+        assert_eq!(join_all(closers).into_iter().filter(|closed| *closed).count(), 1);
+    }
+}
+
+/// S44: closing against sends and receives: what was sent is received, what was not comes back; nothing is lost or doubled.
+#[gosched::test]
+fn close_races_with_everything() {
+    for round in 0..300 {
+        let (s, r) = if round % 3 == 0 { unbounded() } else { bounded(round % 5) };
+        let sent = Arc::new(AtomicUsize::new(0));
+        let senders: Vec<_> = (0..4)
+            .map(|n| {
+                let (s, sent) = (s.clone(), Arc::clone(&sent));
+                go(move || {
+                    for value in 0.. {
+                        if value % 10 == 9 {
+                            gosched::yield_now(); // an unbounded channel would take all that a slice can send
+                        }
+                        let result = match n % 2 {
+                            0 => s.send(value),
+                            _ => select! { send(s, value) -> res => res },
+                        };
+                        match result {
+                            Ok(()) => sent.fetch_add(1, Ordering::Relaxed),
+                            Err(SendError(back)) => return assert_eq!(back, value),
+                        };
+                    }
+                })
+            })
+            .collect();
+        let receivers: Vec<_> = (0..2)
+            .map(|_| {
+                let r = r.clone();
+                go(move || r.iter().count())
+            })
+            .collect();
+        (0..round % 20).for_each(|_| gosched::yield_now());
+        assert!(if round % 2 == 0 { s.close() } else { r.close() });
+        join_all(senders);
+        let received: usize = join_all(receivers).into_iter().sum();
+        assert_eq!(received, sent.load(Ordering::Relaxed));
+    }
+}

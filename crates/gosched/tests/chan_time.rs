@@ -1,0 +1,100 @@
+//! `after`, `at`, `tick` and `never`: channels whose values come with time.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{join_all, within};
+use gosched::chan::{Receiver, RecvError, RecvTimeoutError, TryRecvError, after, at, never, tick};
+use gosched::go;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// One value, the moment it was due, never early; for goroutines and for foreign threads.
+fn one_value() {
+    let r = after(Duration::from_secs(3600));
+    assert_eq!((r.len(), r.is_empty(), r.is_full(), r.capacity()), (0, true, false, Some(1)));
+    assert_eq!(r.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(r.recv_timeout(ms(1)), Err(RecvTimeoutError::Timeout));
+    let when = Instant::now() + ms(10);
+    let r = at(when);
+    assert_eq!(r.recv(), Ok(when));
+    assert!(Instant::now() >= when);
+    assert_eq!(r.recv_timeout(ms(5)), Err(RecvTimeoutError::Timeout));
+    let r = after(ms(0));
+    assert_eq!((r.len(), r.is_full()), (1, true));
+    assert!(r.try_recv().is_ok() && r.is_empty());
+}
+
+#[gosched::test]
+fn one_value_for_a_goroutine() {
+    one_value();
+}
+
+#[test]
+fn one_value_for_a_thread() {
+    within(Duration::from_secs(60), one_value);
+}
+
+/// Of several who wait for one value, one gets it.
+#[gosched::test]
+fn one_value_for_many() {
+    let r = after(ms(10));
+    let waiting: Vec<_> = (0..10)
+        .map(|_| {
+            let r = r.clone();
+            go(move || r.recv_timeout(ms(50)).is_ok())
+        })
+        .collect();
+    assert_eq!(join_all(waiting).into_iter().filter(|got| *got).count(), 1);
+}
+
+/// Ticks come one period apart, and those that are missed are not made up for.
+#[gosched::test]
+fn ticks() {
+    let start = Instant::now();
+    let r = tick(ms(5));
+    let first = r.recv().unwrap();
+    assert!(first >= start + ms(5));
+    gosched::thread::sleep(ms(30));
+    let awake = Instant::now();
+    let second = r.recv().unwrap();
+    assert!(second > first && second < awake, "it was due during the sleep");
+    let third = r.recv().unwrap();
+    assert!(third > awake, "what was missed is not made up for");
+    for later in [second, third] {
+        assert_eq!((later - first).as_nanos() % ms(5).as_nanos(), 0);
+    }
+}
+
+/// What never comes: at once, after a time, or (a close) at the end.
+#[gosched::test]
+fn nothing_ever() {
+    let r: Receiver<u32> = never();
+    assert_eq!(r.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(r.recv_timeout(ms(2)), Err(RecvTimeoutError::Timeout));
+    assert_eq!((r.len(), r.is_empty(), r.is_full(), r.capacity()), (0, true, true, Some(0)));
+    assert!(!r.close() && !r.is_closed() && r.same_channel(&never()));
+    assert_eq!(after(Duration::MAX).recv_timeout(ms(2)), Err(RecvTimeoutError::Timeout));
+    assert_eq!(tick(Duration::MAX).recv_timeout(ms(2)), Err(RecvTimeoutError::Timeout));
+    const STATIC: Receiver<u8> = never();
+    assert!(STATIC.is_empty());
+}
+
+/// A close ends the waits of all, as for other channels.
+#[gosched::test]
+fn closing_time() {
+    let r = after(Duration::from_secs(3600));
+    let waiting: Vec<_> = (0..4)
+        .map(|_| {
+            let r = r.clone();
+            go(move || r.recv())
+        })
+        .collect();
+    (0..20).for_each(|_| gosched::yield_now());
+    assert!(r.close() && !r.close() && r.is_closed());
+    assert!(join_all(waiting).into_iter().all(|got| got == Err(RecvError)));
+    assert_eq!(r.try_recv(), Err(TryRecvError::Disconnected));
+}

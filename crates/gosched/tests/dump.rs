@@ -1,0 +1,516 @@
+//! S49: every goroutine with its state, its wait, its stack and its creator: on request and on SIGQUIT.
+
+mod common;
+
+use std::os::unix::process::ExitStatusExt;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use common::{block_thread, child};
+use gosched::thread::Builder;
+use gosched::{go, runtime, thread};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// A stack shows no function whose last act is a call, if the compiler lets the callee take its place. After this it can't.
+fn not_the_last() {
+    std::hint::black_box(1);
+}
+
+/// The functions that the tests look for, each with the line that its stack must show.
+mod places {
+    use super::{Duration, STOP, block_thread, not_the_last, runtime, thread};
+    use std::sync::atomic::Ordering;
+
+    pub const PARKS: u32 = line!() + 3;
+    #[inline(never)]
+    pub fn parks() {
+        thread::park();
+        not_the_last();
+    }
+
+    pub const SLEEPS: u32 = line!() + 3;
+    #[inline(never)]
+    pub fn sleeps() {
+        gosched::sleep(Duration::from_secs(1000));
+        not_the_last();
+    }
+
+    pub const JOINS: u32 = line!() + 3;
+    #[inline(never)]
+    pub fn joins() {
+        gosched::go(parks).join().unwrap();
+        not_the_last();
+    }
+
+    pub const YIELDS: u32 = line!() + 4;
+    #[inline(never)]
+    pub fn yields() {
+        while !STOP.load(Ordering::Relaxed) {
+            gosched::yield_now();
+        }
+        not_the_last();
+    }
+
+    pub const COMPUTES: (u32, u32) = (line!() + 3, line!() + 8);
+    #[inline(never)]
+    pub fn computes() {
+        let mut n = 1_u64;
+        while !STOP.load(Ordering::Relaxed) {
+            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        }
+        std::hint::black_box(n);
+    }
+
+    pub const BLOCKS: u32 = line!() + 3;
+    #[inline(never)]
+    pub fn blocks() {
+        block_thread(Duration::from_secs(1000));
+        not_the_last();
+    }
+
+    /// Without a frame between the function and libc's.
+    pub const NAPS: u32 = line!() + 5;
+    #[inline(never)]
+    pub fn naps() {
+        let time = libc::timespec { tv_sec: 1000, tv_nsec: 0 };
+        // SAFETY: reads `time`; the other pointer may be null.
+        unsafe { libc::nanosleep(&time, std::ptr::null_mut()) };
+        not_the_last();
+    }
+
+    pub const ANNOUNCES: u32 = line!() + 3;
+    #[inline(never)]
+    pub fn announces() {
+        runtime::blocking(|| block_thread(Duration::from_secs(1000)));
+        not_the_last();
+    }
+}
+use places::*;
+
+/// A goroutine with a name.
+fn named(name: &str, f: fn()) -> gosched::JoinHandle<()> {
+    Builder::new().name(name.to_owned()).spawn(f).unwrap()
+}
+/// Where `named` creates them.
+const NAMED: u32 = line!() - 3;
+
+/// How a stack ends whose goroutine was created at this line.
+fn created_by(id: u64, line: u32) -> String {
+    format!("created by goroutine {id} at crates/gosched/tests/dump.rs:{line}:")
+}
+
+/// What a dump says of the goroutine with this name.
+fn of<'a>(dump: &'a str, name: &str) -> Option<&'a str> {
+    let name = format!(" \"{name}\" [");
+    dump.split("\n\n").find(|part| part.lines().next().is_some_and(|head| head.contains(&name)))
+}
+
+/// Dumps until what is said of `name` is to the taste of `good`. (A test's watchdog ends it if that never is.)
+fn until(name: &str, good: impl Fn(&str) -> bool) -> String {
+    loop {
+        let dump = runtime::stacks();
+        if let Some(part) = of(&dump, name).filter(|part| good(part)) {
+            return part.trim().to_owned();
+        }
+        gosched::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The line of this file that a stack shows for `function`.
+fn line_of(part: &str, function: &str) -> u32 {
+    let call = format!("\ndump::{function}(...)\n\t");
+    let (_, rest) = part.split_once(&call).unwrap_or_else(|| panic!("{function} is missing:\n{part}"));
+    let place = rest.lines().next().unwrap();
+    let (file, line) = place.rsplit_once(':').unwrap();
+    assert!(file.ends_with("tests/dump.rs"), "{part}");
+    line.parse().unwrap()
+}
+
+/// S49: a stack for each state, with the user's function by name and line; at its inner end the call that the user made,
+/// without what lies below it in the runtime; at its outer end the user's own function; then who created it, and where.
+#[test]
+fn every_state_has_its_stack() {
+    struct Case {
+        f: fn(),
+        name: &'static str,
+        state: &'static str,
+        first: &'static str,
+        lines: (u32, u32),
+    }
+    let body = || {
+        let case = |f, name, state, first, line| Case { f, name, state, first, lines: (line, line) };
+        gosched::run(|| {
+            let cases = [
+                case(parks, "parks", "park", "gosched::", PARKS),
+                case(sleeps, "sleeps", "sleep", "gosched::thread::sleep(...)", SLEEPS),
+                case(joins, "joins", "join", "gosched::thread::", JOINS),
+                case(yields, "yields", "runnable", "gosched::", YIELDS),
+                case(blocks, "blocks", "running, blocked", "", BLOCKS),
+                case(naps, "naps", "running, blocked", "", NAPS),
+                case(announces, "announces", "syscall", "", ANNOUNCES),
+                Case { f: computes, name: "computes", state: "running", first: "", lines: COMPUTES },
+            ];
+            cases.iter().for_each(|case| drop(named(case.name, case.f)));
+            for case in &cases {
+                let (head, function) = (format!("[{}", case.state), format!("places::{}", case.name));
+                let part = until(case.name, |part| {
+                    let mut lines = part.lines();
+                    lines.next().unwrap().contains(&head)
+                        && lines.next().unwrap().starts_with(case.first)
+                        && part.contains(&function)
+                });
+                let line = line_of(&part, &function);
+                assert!((case.lines.0..=case.lines.1).contains(&line), "line {line}:\n{part}");
+                let mut lines = part.lines().rev();
+                assert!(lines.next().unwrap().starts_with(&created_by(1, NAMED)), "{part}");
+                assert_eq!(lines.nth(1).unwrap(), format!("dump::{function}(...)"), "{part}");
+            }
+        });
+    };
+    for procs in [1, 2, 8] {
+        child("every_state_has_its_stack", body).procs(procs).limit(LIMIT).run().ok();
+    }
+}
+
+/// A goroutine that has not run has no stack, but a state and a creator.
+#[test]
+fn one_that_has_not_run() {
+    let body = || {
+        gosched::run(|| {
+            // With its P taken from the goroutine that asks, it may begin to run before it is looked at.
+            let part = loop {
+                let fresh = named("fresh", || ());
+                let dump = runtime::stacks();
+                fresh.join().unwrap();
+                if let Some(part) = of(&dump, "fresh").filter(|part| part.contains("[runnable]:")) {
+                    break part.to_owned();
+                }
+            };
+            assert!(part.contains("[runnable]:\n(not started)\ncreated by goroutine 1 at"), "{part}");
+        });
+    };
+    child("one_that_has_not_run", body).procs(1).limit(LIMIT).run().ok();
+}
+
+/// Goroutines that look the same are shown once, with a count; the main goroutine comes first, then the lowest number.
+#[test]
+fn those_that_are_alike_are_grouped() {
+    let body = || {
+        gosched::run(|| {
+            let spawn = || go(parks);
+            let handles: Vec<_> = (0..100).map(|_| spawn()).collect();
+            let other = named("other", parks);
+            let dump = loop {
+                let dump = runtime::stacks();
+                let other = of(&dump, "other").is_some_and(|part| part.contains("[park"));
+                if other && dump.contains("] (and 99 others with this stack: ") {
+                    break dump;
+                }
+                gosched::yield_now();
+            };
+            let heads: Vec<_> = dump.lines().filter(|line| line.starts_with("goroutine ")).collect();
+            assert_eq!(heads.len(), 3, "{dump}");
+            assert_eq!(heads[0], "goroutine 1 [running]:");
+            assert!(heads[1].starts_with("goroutine 2 [park"), "{dump}");
+            assert!(
+                heads[1].ends_with("] (and 99 others with this stack: 3 4 5 6 7 8 9 10 11 12 ...):"),
+                "{dump}"
+            );
+            assert!(heads[2].contains("\"other\" [park"), "{dump}");
+            handles.iter().for_each(|handle| handle.thread().unpark());
+            other.thread().unpark();
+        });
+    };
+    child("those_that_are_alike_are_grouped", body).procs(2).limit(LIMIT).run().ok();
+}
+
+/// S1: how long a goroutine has waited, from one second on; and what was not counted while the runtime was asleep is not
+/// counted later. (Seen to fail when nobody sets the clock on waking the monitor.)
+#[test]
+fn the_wait_is_told() {
+    let body = || {
+        let sleeper = named("sleeper", parks);
+        let dump = until("sleeper", |part| part.contains("[park, 1 s]:\n"));
+        assert!(dump.contains("dump::places::parks(...)"), "{dump}");
+        // Nothing has run for more than a second. What waits now waits since now.
+        loop {
+            block_thread(Duration::from_millis(1500));
+            let began = Instant::now();
+            let late = named("late", parks);
+            let part = until("late", |part| part.contains("[park"));
+            late.thread().unpark();
+            late.join().unwrap();
+            if began.elapsed() < Duration::from_millis(700) {
+                assert!(part.contains("[park]:\n"), "{part}");
+                break;
+            }
+        }
+        sleeper.thread().unpark();
+        sleeper.join().unwrap();
+    };
+    child("the_wait_is_told", body).procs(2).limit(LIMIT).run().ok();
+}
+
+/// From a goroutine, which sees itself; from a thread that is none, which does not appear.
+#[test]
+fn anybody_may_ask() {
+    #[inline(never)]
+    fn asks() -> String {
+        let text = runtime::stacks();
+        not_the_last();
+        text
+    }
+    let body = || {
+        let foreign = asks();
+        assert_eq!(foreign, "", "there is no goroutine yet");
+        let own = gosched::run(asks);
+        let start = "goroutine 1 [running]:\ngosched::";
+        assert!(own.starts_with(start), "{own}");
+        assert!(own.contains("\ndump::anybody_may_ask::asks(...)\n\t"), "{own}");
+        gosched::run(|| {
+            let (send, receive) = mpsc::channel();
+            let asking = std::thread::spawn(move || send.send(asks()));
+            let seen = receive.recv().unwrap();
+            asking.join().unwrap().unwrap();
+            assert!(seen.contains(" [running") && seen.contains("tests/dump.rs:"), "{seen}");
+            assert!(!seen.contains("anybody_may_ask::asks"), "{seen}");
+        });
+    };
+    child("anybody_may_ask", body).procs(2).limit(LIMIT).run().ok();
+}
+
+/// A stack that is too deep to be shown is cut at its outer end.
+#[test]
+fn deep_stacks_are_cut() {
+    #[inline(never)]
+    fn descend(levels: u32) -> u32 {
+        if levels == 0 {
+            thread::park();
+            return 0;
+        }
+        std::hint::black_box(descend(levels - 1)) + 1
+    }
+    let body = || {
+        gosched::run(|| {
+            drop(named("deep", || assert_eq!(descend(150), 150)));
+            drop(named("deeper", || assert_eq!(descend(1500), 1500)));
+            for name in ["deep", "deeper"] {
+                let part = until(name, |part| part.contains("[park"));
+                assert_eq!(part.matches("deep_stacks_are_cut::descend(...)").count(), 99, "{part}");
+                assert!(part.contains("\n...additional frames elided...\ncreated by goroutine 1"), "{part}");
+            }
+        });
+    };
+    child("deep_stacks_are_cut", body).procs(2).limit(LIMIT).run().ok();
+}
+
+/// A program that was stripped of its debug information still has the names of its functions.
+#[test]
+fn names_without_debug_information() {
+    let body = || {
+        gosched::run(|| {
+            drop(named("parks", parks));
+            println!("stack: {:?}", until("parks", |part| part.contains("[park")));
+        });
+    };
+    let whole = child("names_without_debug_information", body).limit(LIMIT);
+    let stripped = std::env::temp_dir().join(format!("gosched-stripped-{}", std::process::id()));
+    let this = std::env::current_exe().unwrap();
+    match std::process::Command::new("strip").arg("--strip-debug").arg("-o").args([&stripped, &this]).status()
+    {
+        Ok(status) => assert!(status.success(), "{status}"),
+        Err(error) => return eprintln!("not tested: there is no `strip` ({error})"),
+    }
+    let outcome = whole.program(stripped.clone()).run();
+    std::fs::remove_file(stripped).unwrap();
+    let outcome = outcome.ok();
+    let stack = outcome.value("stack");
+    assert!(
+        stack.contains("\\ngosched::") && stack.contains("dump::places::parks(...)\\n\\t?\\n"),
+        "{stack}"
+    );
+}
+
+/// A handler of the program's own for SIGURG stays, and is never called; a goroutine that computes then has no stack.
+#[test]
+fn a_foreign_sigurg_handler_is_left_alone() {
+    static CALLED: AtomicBool = AtomicBool::new(false);
+    extern "C" fn handler(_: libc::c_int) {
+        CALLED.store(true, Ordering::Relaxed);
+    }
+    let body = || {
+        // SAFETY: the handler only stores.
+        unsafe { libc::signal(libc::SIGURG, handler as *const () as libc::sighandler_t) };
+        gosched::run(|| {
+            drop(named("computes", computes));
+            let part = until("computes", |part| part.contains("[running]:\n"));
+            assert!(part.contains("[running]:\n(stack unavailable)\ncreated by"), "{part}");
+        });
+        assert!(!CALLED.load(Ordering::Relaxed));
+        // SAFETY: as above.
+        let before = unsafe { libc::signal(libc::SIGURG, libc::SIG_DFL) };
+        assert_eq!(before, handler as *const () as libc::sighandler_t);
+    };
+    child("a_foreign_sigurg_handler_is_left_alone", body).procs(2).limit(LIMIT).run().ok();
+}
+
+/// A dump disturbs nobody: calls that a signal would cut short are not. (Seen to fail when blocked threads are asked by the
+/// signal, too.)
+#[test]
+fn blocked_calls_are_not_interrupted() {
+    static TID: AtomicI32 = AtomicI32::new(0);
+    let body = || {
+        let naps = || {
+            TID.store(common::tid(), Ordering::Relaxed);
+            let time = libc::timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+            // SAFETY: reads `time`; the other pointer may be null.
+            unsafe { libc::nanosleep(&time, std::ptr::null_mut()) }
+        };
+        // On its way into the call it may still be asked.
+        let is_in_call = || {
+            let file = format!("/proc/self/task/{}/syscall", TID.load(Ordering::Relaxed));
+            let call = std::fs::read_to_string(file).unwrap_or_default();
+            let number = call.split(' ').next().and_then(|number| number.parse().ok());
+            number == Some(libc::SYS_nanosleep) || number == Some(libc::SYS_clock_nanosleep)
+        };
+        gosched::run(|| {
+            let mut seen = false;
+            while !seen {
+                let napping = Builder::new().name("naps".into()).spawn(naps).unwrap();
+                while !is_in_call() && !napping.is_finished() {
+                    gosched::yield_now();
+                }
+                while !napping.is_finished() {
+                    let dump = runtime::stacks();
+                    seen |= of(&dump, "naps").is_some_and(|part| part.contains("[running, blocked]:\n"));
+                }
+                assert_eq!(napping.join().unwrap(), 0, "the call was interrupted");
+            }
+        });
+    };
+    child("blocked_calls_are_not_interrupted", body).procs(2).limit(LIMIT).run().ok();
+}
+
+fn raise(signal: libc::c_int) {
+    // SAFETY: a signal to this process, which has a handler for it or ends.
+    unsafe { libc::kill(libc::getpid(), signal) };
+}
+
+/// S49: SIGQUIT prints all goroutines and ends the process with status 2, whatever the program is doing.
+#[test]
+fn sigquit_dumps_and_ends() {
+    let body = || {
+        gosched::run(|| {
+            drop(named("parks", parks));
+            drop(named("computes", computes));
+            until("parks", |part| part.contains("[park"));
+            until("computes", |part| part.contains("[running"));
+            // Somebody may be printing.
+            let _held = std::io::stderr().lock();
+            raise(libc::SIGQUIT);
+            thread::park();
+        });
+    };
+    for procs in [1, 2, 8] {
+        let outcome = child("sigquit_dumps_and_ends", body).procs(procs).limit(LIMIT).run();
+        let said = ["dump::places::parks(...)\n\t", "dump::places::computes(...)\n\t"];
+        let outcome = outcome.died(2, &said);
+        assert!(outcome.stderr.starts_with("SIGQUIT: quit\n\ngoroutine 1 ["), "{outcome:#?}");
+    }
+}
+
+/// D9: SIGQUIT is taken only if it had its default action; and in the child of a fork, where nobody could answer it, it
+/// has that again.
+#[test]
+fn sigquit_is_left_to_those_who_have_it() {
+    static CALLED: AtomicUsize = AtomicUsize::new(0);
+    extern "C" fn handler(_: libc::c_int) {
+        CALLED.fetch_add(1, Ordering::Relaxed);
+    }
+    let body = || {
+        match common::arg().as_str() {
+            // SAFETY: the handler only counts.
+            "handled" => unsafe {
+                libc::signal(libc::SIGQUIT, handler as *const () as libc::sighandler_t);
+            },
+            // SAFETY: no handler.
+            "ignored" => unsafe {
+                libc::signal(libc::SIGQUIT, libc::SIG_IGN);
+            },
+            _ => {}
+        }
+        gosched::run(|| ());
+        if common::arg() == "forked" {
+            // SAFETY: the child only sends itself a signal, and ends.
+            let status = unsafe {
+                let pid = libc::fork();
+                if pid == 0 {
+                    libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
+                    raise(libc::SIGQUIT);
+                    libc::_exit(0);
+                }
+                let mut status = 0;
+                assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
+                std::process::ExitStatus::from_raw(status)
+            };
+            assert_eq!(status.signal(), Some(libc::SIGQUIT), "{status}");
+            return;
+        }
+        raise(libc::SIGQUIT);
+        // Whoever had to act on it has been woken before this goroutine.
+        gosched::run(|| assert!(runtime::stacks().contains("goroutine ")));
+        println!("called: {}", CALLED.load(Ordering::Relaxed));
+    };
+    for (how, calls) in [("handled", "1"), ("ignored", "0"), ("forked", "")] {
+        let outcome = child("sigquit_is_left_to_those_who_have_it", body).arg(how).limit(LIMIT).run().ok();
+        assert!(!outcome.stderr.contains("SIGQUIT"), "{outcome:#?}");
+        assert!(calls.is_empty() || outcome.value("called") == calls, "{outcome:#?}");
+    }
+}
+
+/// A thousand dumps while ten thousand goroutines come, wait and go; each dump is whole, and nobody is lost.
+#[test]
+fn a_thousand_dumps_beside_churn() {
+    const GOROUTINES: usize = 10_000;
+    #[inline(never)]
+    fn churns(handle: Option<gosched::JoinHandle<()>>) {
+        gosched::yield_now();
+        if let Some(handle) = handle {
+            handle.join().unwrap();
+        }
+    }
+    let body = || {
+        let dumps: usize = common::arg().parse().unwrap();
+        let dumping = std::thread::spawn(move || {
+            let (mut made, mut seen) = (0, 0);
+            // If no dump ever shows one of them, the watchdog ends this.
+            while made < dumps || seen == 0 {
+                made += 1;
+                let dump = runtime::stacks();
+                for part in dump.split("\n\n").filter(|part| part.contains("::churns(...)")) {
+                    assert!(part.contains("created by goroutine "), "{dump}");
+                    seen += 1;
+                }
+            }
+        });
+        gosched::run(|| {
+            while !dumping.is_finished() {
+                // Each joins the one before it: a chain of ten thousand that wait.
+                let mut last = None;
+                for _ in 0..GOROUTINES {
+                    let before = last.take();
+                    last = Some(go(move || churns(before)));
+                }
+                last.unwrap().join().unwrap();
+            }
+        });
+        dumping.join().unwrap();
+    };
+    for (procs, dumps) in [(1, "100"), (2, "1000"), (8, "100")] {
+        child("a_thousand_dumps_beside_churn", body).procs(procs).arg(dumps).run().ok();
+    }
+}

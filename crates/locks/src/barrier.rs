@@ -1,0 +1,59 @@
+//! The barrier: who comes waits, until the last one lets all go.
+//!
+//! Invariant: the line holds those who have arrived and not been let go; it never reaches the barrier's number.
+
+use gosched_queue::Lock;
+
+use crate::const_fn;
+use crate::line::{End, Line, Place};
+
+/// The core of a barrier. `W` is how to wake a waiter.
+///
+/// ```
+/// use gosched_locks::{Arrival, Barrier};
+///
+/// let barrier: Barrier<std::thread::Thread> = Barrier::new();
+/// assert!(matches!(barrier.arrive(1), Arrival::Last(others) if others.is_empty()));
+/// ```
+pub struct Barrier<W>(Lock<Gathering<W>>);
+
+/// Those who have arrived.
+pub struct Gathering<W> {
+    line: Line<W>,
+    arrived: usize,
+}
+
+/// What an arrival means.
+#[must_use]
+pub enum Arrival<'l, W> {
+    /// All have arrived by it: these are to be woken.
+    Last(Line<W>),
+    /// To wait; being woken means that all have arrived.
+    Wait(Place<'l, W, Gathering<W>>),
+}
+
+impl<W> Barrier<W> {
+    const_fn! {
+        /// A barrier at which nobody has arrived.
+        pub const fn new() -> Barrier<W> {
+            Barrier(Lock::new(Gathering { line: Line::new(), arrived: 0 }))
+        }
+    }
+
+    /// One more arrives, of `n` in all.
+    pub fn arrive(&self, n: usize) -> Arrival<'_, W> {
+        let mut gathering = self.0.lock();
+        gathering.arrived += 1;
+        if gathering.arrived < n {
+            return Arrival::Wait(Place::new(gathering, |gathering| &mut gathering.line, End::Back));
+        }
+        gathering.arrived = 0;
+        Arrival::Last(core::mem::take(&mut gathering.line))
+    }
+}
+
+impl<W> Default for Barrier<W> {
+    fn default() -> Barrier<W> {
+        Barrier::new()
+    }
+}

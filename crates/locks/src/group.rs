@@ -1,0 +1,143 @@
+//! A counter that others wait to see at zero: the core of a wait group.
+//!
+//! ```text
+//!   word   QUEUED        somebody is in line (written under the line's lock)
+//!          the rest      the counter
+//! ```
+//!
+//! Invariant: `QUEUED` is set only while the counter is above 0. The step to 0 while it is set is made under the line's lock,
+//! together with taking the whole line out: so a group may be used again at once, and those who waited for the last
+//! round are not confused with those who wait for the next.
+
+use gosched_queue::Lock;
+use gosched_queue::sync::{AtomicU64, Ordering};
+
+use crate::const_fn;
+use crate::line::{Acquire, End, Line, Place};
+
+const QUEUED: u64 = 1;
+const ONE: u64 = 2;
+
+/// The core of a wait group. `W` is how to wake a waiter.
+///
+/// ```
+/// use gosched_locks::{Acquire, Add, Group};
+///
+/// let group: Group<std::thread::Thread> = Group::new();
+/// assert!(matches!(group.add(2), Add::Counted));
+/// assert!(matches!(group.add(-2), Add::Counted), "nobody waited");
+/// assert!(matches!(group.add(-1), Add::OutOfRange(-1)));
+/// assert!(matches!(group.wait(), Acquire::Acquired));
+/// ```
+pub struct Group<W> {
+    word: AtomicU64,
+    line: Lock<Line<W>>,
+}
+
+/// What adding to the counter came to.
+#[must_use]
+pub enum Add<W> {
+    /// It was added.
+    Counted,
+    /// It was added, the counter is 0 now, and these are to be woken.
+    Zero(Line<W>),
+    /// It was not added yet: [`add_last`](Group::add_last) is to be called, which takes the line's lock.
+    Last,
+    /// It was not added: the counter can't be this.
+    OutOfRange(i128),
+}
+
+impl<W> Group<W> {
+    const_fn! {
+        /// A group whose counter is 0.
+        pub const fn new() -> Group<W> {
+            Group { word: AtomicU64::new(0), line: Lock::new(Line::new()) }
+        }
+    }
+
+    /// Adds `n` to the counter, unless that makes it 0 while somebody waits.
+    #[inline]
+    pub fn add(&self, n: isize) -> Add<W> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let next = match after(word, n) {
+                Ok(next) => next,
+                Err(counter) => return Add::OutOfRange(counter),
+            };
+            if next == QUEUED {
+                return Add::Last;
+            }
+            // ORDERING: Release pairs with the Acquire of `is_zero`: who sees 0 sees what was done before. Acquire: who brings it
+            // to 0 passes on what the others did.
+            match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return Add::Counted,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// As [`add`](Group::add), when somebody waits and the counter may become 0.
+    #[cold]
+    pub fn add_last(&self, n: isize) -> Add<W> {
+        let mut line = self.line.lock();
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let next = match after(word, n) {
+                Ok(next) => next,
+                Err(counter) => return Add::OutOfRange(counter),
+            };
+            let last = next == QUEUED;
+            let next = if last { 0 } else { next };
+            // ORDERING: as in `add`.
+            match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if last => return Add::Zero(core::mem::take(&mut line)),
+                Ok(_) => return Add::Counted,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Whether the counter is 0.
+    #[inline]
+    pub fn is_zero(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release in `add`.
+        self.word.load(Ordering::Acquire) == 0
+    }
+
+    /// The counter.
+    pub fn count(&self) -> u64 {
+        self.word.load(Ordering::Relaxed) / ONE
+    }
+
+    /// Sees the counter at 0, or gets a place in the line; being woken there means that it was.
+    pub fn wait(&self) -> Acquire<'_, W, Line<W>> {
+        let line = self.line.lock();
+        loop {
+            if self.is_zero() {
+                return Acquire::Acquired;
+            }
+            let word = self.word.load(Ordering::Relaxed);
+            let queued = word | QUEUED;
+            if word != 0
+                && self.word.compare_exchange_weak(word, queued, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            {
+                return Acquire::Wait(Place::new(line, |line| line, End::Back));
+            }
+        }
+    }
+}
+
+/// The word when `n` has been added; or what the counter would be, if it can't.
+fn after(word: u64, n: isize) -> Result<u64, i128> {
+    let counter = i128::from(word / ONE) + n as i128;
+    match u64::try_from(counter) {
+        Ok(counter) if counter <= u64::MAX / ONE => Ok((counter * ONE) | (word & QUEUED)),
+        _ => Err(counter),
+    }
+}
+
+impl<W> Default for Group<W> {
+    fn default() -> Group<W> {
+        Group::new()
+    }
+}

@@ -1,0 +1,258 @@
+//! The mutex's word and line: Go's mutex, in its two modes.
+//!
+//! **Normal mode.** Whoever finds the lock free takes it, also before those who wait (*barging*): the one that runs
+//! already has the data in its cache, and nobody has to be switched to. An unlock wakes the first in line, who then
+//! competes like everybody else, and goes back to the front if it loses.
+//!
+//! **Starving mode.** A woken waiter that has waited for more than a millisecond and loses again sets `STARVING`. From then on
+//! nobody takes the lock: an unlock hands it to the first in line. Back to normal when the line is empty, or when the
+//! one who gets it waited for less than a millisecond.
+//!
+//! ```text
+//!   LOCKED    somebody has it, or has been given it
+//!   QUEUED    there is somebody in the line (written under the line's lock)
+//!   WOKEN     somebody is on its way to compete: an unlock need not wake another one
+//!   STARVING  not to be taken, only to be given
+//! ```
+//!
+//! Invariants:
+//! - `WOKEN` belongs to one [`Attempt`], whose `awoke` is set; it clears the bit when it gets the lock or joins the line.
+//! - While the lock is free, not starving and somebody is in line, `WOKEN` is set or an unlocker is about to look at
+//!   the line. So nobody is forgotten: an attempt that clears `WOKEN` without getting the lock does so while it is `LOCKED`,
+//!   and that holder's unlock will see `QUEUED` and no `WOKEN`.
+//! - `STARVING` is set under the line's lock, by one who goes to the line's front, while the lock is `LOCKED`; and
+//!   cleared by a hand-over only. `STARVING` without `LOCKED` is the moment between an unlock and its hand-over: then
+//!   nothing but joining the line is possible, and the hand-over is that unlocker's alone.
+//! - A mutex waiter never leaves the line by itself.
+
+use gosched_queue::Lock;
+use gosched_queue::sync::{AtomicU32, Ordering};
+
+use crate::const_fn;
+use crate::line::{Acquire, End, GRANTED, Line, Node, Place, RETRY};
+
+const LOCKED: u32 = 1;
+const QUEUED: u32 = 2;
+const WOKEN: u32 = 4;
+const STARVING: u32 = 8;
+
+/// How long one may wait, in nanoseconds, before the lock is handed to it.
+pub const STARVING_AFTER: u64 = 1_000_000;
+
+/// Looks at a held lock before joining the line, with pauses in between that double. Under loom one is as good as many.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 4 };
+/// The first pause.
+const FIRST_PAUSE: u32 = 4;
+
+/// The core of a mutex. `W` is how to wake a waiter.
+///
+/// ```
+/// use gosched_locks::{Mutex, Unlocked};
+///
+/// static LOCK: Mutex<std::thread::Thread> = Mutex::new();
+/// assert!(LOCK.try_lock());
+/// assert!(!LOCK.try_lock());
+/// assert!(matches!(LOCK.unlock(), Unlocked::Free));
+/// ```
+pub struct Mutex<W> {
+    word: AtomicU32,
+    line: Lock<Line<W>>,
+}
+
+/// One caller's attempt to get the lock, from its first look until it has it.
+#[derive(Debug)]
+pub struct Attempt {
+    /// The word's `WOKEN` is this attempt's.
+    awoke: bool,
+    starving: bool,
+    waited: bool,
+    since: u64,
+}
+
+/// What is left to do after an unlock.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Unlocked {
+    /// Nothing.
+    Free,
+    /// To wake the first in line: [`Mutex::wake_next`].
+    WakeNext,
+    /// To give the lock to the first in line: [`Mutex::hand_over`].
+    HandOver,
+}
+
+impl<W> Mutex<W> {
+    const_fn! {
+        /// A free mutex.
+        pub const fn new() -> Mutex<W> {
+            Mutex { word: AtomicU32::new(0), line: Lock::new(Line::new()) }
+        }
+    }
+
+    /// Takes the lock if that needs no more than one look: the fast path.
+    #[inline]
+    pub fn try_lock_fast(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release of `unlock`.
+        self.word.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Takes the lock if nobody has it.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        self.try_lock_fast() || self.take_if_free(&Attempt::new())
+    }
+
+    /// Takes the lock if it is free.
+    pub fn take_if_free(&self, attempt: &Attempt) -> bool {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word & (LOCKED | STARVING) == 0 {
+            let taken = (word | LOCKED) & !attempt.own_bit();
+            // ORDERING: Acquire pairs with the Release of `unlock`.
+            match self.word.compare_exchange_weak(word, taken, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Looks at a held lock for a while; whether it got it. Meanwhile an unlock need not wake anybody else.
+    pub fn spin(&self, attempt: &mut Attempt) -> bool {
+        for look in 0..LOOKS {
+            if self.take_if_free(attempt) {
+                return true;
+            }
+            let word = self.word.load(Ordering::Relaxed);
+            if word & STARVING != 0 || attempt.starving {
+                return false;
+            }
+            if !attempt.awoke && word & (LOCKED | QUEUED | WOKEN) == LOCKED | QUEUED {
+                let won =
+                    self.word.compare_exchange(word, word | WOKEN, Ordering::Relaxed, Ordering::Relaxed);
+                attempt.awoke = won.is_ok();
+            }
+            (0..FIRST_PAUSE << look).for_each(|_| core::hint::spin_loop());
+        }
+        self.take_if_free(attempt)
+    }
+
+    /// Gets the lock, or a place in the line.
+    pub fn acquire(&self, attempt: &mut Attempt) -> Acquire<'_, W, Line<W>> {
+        let line = self.line.lock();
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let free = word & (LOCKED | STARVING) == 0;
+            let starve = if attempt.starving { STARVING } else { 0 };
+            let wanted = (word | if free { LOCKED } else { QUEUED | starve }) & !attempt.own_bit();
+            // ORDERING: Acquire pairs with the Release of `unlock`.
+            match self.word.compare_exchange_weak(word, wanted, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) if free => return Acquire::Acquired,
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        attempt.awoke = false;
+        let end = if attempt.waited { End::Front } else { End::Back };
+        attempt.waited = true;
+        Acquire::Wait(Place::new(line, |line| line, end))
+    }
+
+    /// Releases the lock. By its holder, who then does what is left to do.
+    #[inline]
+    pub fn unlock(&self) -> Unlocked {
+        // ORDERING: Release pairs with the Acquires above.
+        let before = self.word.fetch_sub(LOCKED, Ordering::Release);
+        if before == LOCKED {
+            Unlocked::Free
+        } else if before & STARVING != 0 {
+            Unlocked::HandOver
+        } else if before & (QUEUED | WOKEN) == QUEUED {
+            Unlocked::WakeNext
+        } else {
+            Unlocked::Free
+        }
+    }
+
+    /// Takes the first one out of the line, for the caller to wake, unless that is somebody else's business by now.
+    pub fn wake_next(&self) -> Option<W> {
+        let mut line = self.line.lock();
+        let queued = if line.has_one() { QUEUED } else { 0 };
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            // A holder will unlock, who is awake will try, a hand-over is under way.
+            if line.is_empty() || word & (LOCKED | WOKEN | STARVING) != 0 {
+                return None;
+            }
+            let woken = (word | WOKEN) & !queued;
+            match self.word.compare_exchange_weak(word, woken, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        let first = line.pop();
+        drop(line);
+        first?.claim(RETRY)
+    }
+
+    /// Gives the lock, which the caller has just released, to the first in line, for the caller to wake. `now` is the time.
+    pub fn hand_over(&self, now: u64) -> Option<W> {
+        let mut line = self.line.lock();
+        let first = line.pop().expect("a starving mutex has somebody in line");
+        let waited = now.saturating_sub(first.node().tag());
+        let mut over = 0;
+        if line.is_empty() {
+            over = QUEUED | STARVING;
+        } else if waited < STARVING_AFTER {
+            over = STARVING;
+        }
+        // Under the line's lock nobody else changes the word while the mutex is starving and free.
+        let word = self.word.load(Ordering::Relaxed);
+        self.word.store((word | LOCKED) & !over, Ordering::Relaxed);
+        drop(line);
+        first.claim(GRANTED)
+    }
+}
+
+impl<W> Default for Mutex<W> {
+    fn default() -> Mutex<W> {
+        Mutex::new()
+    }
+}
+
+impl Attempt {
+    /// A first attempt.
+    pub const fn new() -> Attempt {
+        Attempt { awoke: false, starving: false, waited: false, since: 0 }
+    }
+
+    /// The attempt is about to wait for the first time. `now` is the time, in nanoseconds.
+    pub fn begin_to_wait(&mut self, now: u64) {
+        self.since = now;
+    }
+
+    /// Since when it waits: the tag of its [`Node`].
+    pub fn since(&self) -> u64 {
+        self.since
+    }
+
+    /// After a wait: whether the lock was handed over. If not, another round is due.
+    pub fn woken<W>(&mut self, node: &Node<W>, now: impl FnOnce() -> u64) -> bool {
+        if node.outcome() == Some(GRANTED) {
+            return true;
+        }
+        self.awoke = true;
+        self.starving = now().saturating_sub(self.since) > STARVING_AFTER;
+        false
+    }
+
+    /// `WOKEN`, if the bit is this attempt's.
+    fn own_bit(&self) -> u32 {
+        if self.awoke { WOKEN } else { 0 }
+    }
+}
+
+impl Default for Attempt {
+    fn default() -> Attempt {
+        Attempt::new()
+    }
+}

@@ -1,0 +1,184 @@
+//! Once: one runs, the others wait for it.
+//!
+//! ```text
+//!               start                  finish(complete)
+//!   INCOMPLETE --------> RUNNING -----------------------> COMPLETE, for ever
+//!   POISONED   ----/        \---------------------------> POISONED
+//!                              finish(poisoned)
+//! ```
+//! `QUEUED` beside the state says that somebody is in line (written under the line's lock). Whoever ends the running takes
+//! the whole line out; those in it look again.
+
+use gosched_queue::Lock;
+use gosched_queue::sync::{AtomicU32, Ordering};
+
+use crate::const_fn;
+use crate::line::{Acquire, End, Line, Place};
+
+const INCOMPLETE: u32 = 0;
+const POISONED: u32 = 1;
+const RUNNING: u32 = 2;
+const COMPLETE: u32 = 3;
+const QUEUED: u32 = 4;
+
+/// The core of a once. `W` is how to wake a waiter.
+///
+/// ```
+/// use gosched_locks::{Once, Poison, Start, State};
+///
+/// let once: Once<std::thread::Thread> = Once::new();
+/// assert_eq!(once.start(Poison::Respected), Start::Run(State::Incomplete));
+/// assert_eq!(once.start(Poison::Respected), Start::Running);
+/// assert!(!once.finish(State::Complete));
+/// assert!(once.is_complete());
+/// ```
+pub struct Once<W> {
+    word: AtomicU32,
+    line: Lock<Line<W>>,
+}
+
+/// A state in which nobody runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nobody has run yet.
+    Incomplete,
+    /// Whoever ran last failed.
+    Poisoned,
+    /// Done.
+    Complete,
+}
+
+/// What somebody who wants to run is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Start {
+    /// To run, and then to [`finish`](Once::finish). This was the state before.
+    Run(State),
+    /// To wait: somebody runs.
+    Running,
+    /// Nothing: it is complete.
+    Complete,
+    /// Nothing: it is poisoned, and the caller did not ask to run in spite of that.
+    Poisoned,
+}
+
+/// Whether a poisoned once counts as one that has not run yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poison {
+    /// It does.
+    Ignored,
+    /// It does not.
+    Respected,
+}
+
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// That nobody runs.
+    Finished,
+    /// That it is complete; or poisoned, if that is not ignored.
+    Complete(Poison),
+}
+
+impl<W> Once<W> {
+    const_fn! {
+        /// A once that has not run.
+        pub const fn new() -> Once<W> {
+            Once::in_state(State::Incomplete)
+        }
+    }
+
+    const_fn! {
+        /// A once in any state.
+        pub const fn in_state(state: State) -> Once<W> {
+            Once { word: AtomicU32::new(word_of(state)), line: Lock::new(Line::new()) }
+        }
+    }
+
+    /// Whether it is complete.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release of `finish`: who sees it complete sees what was done.
+        self.word.load(Ordering::Acquire) & !QUEUED == COMPLETE
+    }
+
+    /// The state, when nobody runs.
+    pub fn state(&self) -> State {
+        // ORDERING: as in `is_complete`.
+        match self.word.load(Ordering::Acquire) & !QUEUED {
+            COMPLETE => State::Complete,
+            POISONED => State::Poisoned,
+            _ => State::Incomplete,
+        }
+    }
+
+    /// Begins to run, if nobody does.
+    pub fn start(&self, poison: Poison) -> Start {
+        // ORDERING: Acquire pairs with the Release of `finish`.
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            let before = match word & !QUEUED {
+                COMPLETE => return Start::Complete,
+                RUNNING => return Start::Running,
+                POISONED if poison == Poison::Respected => return Start::Poisoned,
+                POISONED => State::Poisoned,
+                _ => State::Incomplete,
+            };
+            let running = RUNNING | (word & QUEUED);
+            // ORDERING: as above.
+            match self.word.compare_exchange_weak(word, running, Ordering::Acquire, Ordering::Acquire) {
+                Ok(_) => return Start::Run(before),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Ends the running. Whether somebody may be in line: then those of [`line`](Once::line) are to be woken.
+    #[must_use]
+    pub fn finish(&self, state: State) -> bool {
+        // ORDERING: Release pairs with the Acquires above and in `wait`.
+        self.word.swap(word_of(state), Ordering::Release) & QUEUED != 0
+    }
+
+    /// Takes all out of the line, to be woken. They look again.
+    pub fn line(&self) -> Line<W> {
+        core::mem::take(&mut *self.line.lock())
+    }
+
+    /// A place in the line, unless what the caller waits for has come. After being woken it looks again.
+    pub fn wait(&self, until: Until) -> Acquire<'_, W, Line<W>> {
+        let line = self.line.lock();
+        // ORDERING: Acquire pairs with the Release of `finish`.
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            let lasts = match word & !QUEUED {
+                COMPLETE => false,
+                RUNNING => true,
+                POISONED => until == Until::Complete(Poison::Ignored),
+                _ => until != Until::Finished,
+            };
+            if !lasts {
+                return Acquire::Acquired;
+            }
+            // ORDERING: as above.
+            match self.word.compare_exchange_weak(word, word | QUEUED, Ordering::Acquire, Ordering::Acquire) {
+                Ok(_) => return Acquire::Wait(Place::new(line, |line| line, End::Back)),
+                Err(now) => word = now,
+            }
+        }
+    }
+}
+
+const fn word_of(state: State) -> u32 {
+    match state {
+        State::Incomplete => INCOMPLETE,
+        State::Poisoned => POISONED,
+        State::Complete => COMPLETE,
+    }
+}
+
+impl<W> Default for Once<W> {
+    fn default() -> Once<W> {
+        Once::new()
+    }
+}
