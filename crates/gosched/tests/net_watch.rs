@@ -2,8 +2,7 @@
 //!
 //! Seen to fail (2026-11-16): without the poll in sysmon's tick `found_while_others_yield`; without the look for a watcher
 //! after a foreign thread has queued `found_for_a_foreign_thread`; when a new poller does not rouse the keeper
-//! `found_although_somebody_sleeps_for_a_timer`; without the look for a watcher in `hand_off_p`
-//! `found_although_the_last_p_was_lost_to_a_blocking_call`; when an earlier timer does not ring the bell
+//! `found_although_somebody_sleeps_for_a_timer`; when an earlier timer does not ring the bell
 //! `an_earlier_timer_interrupts_the_poller`.
 
 mod common;
