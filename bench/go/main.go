@@ -12,6 +12,7 @@ var workloads = map[string]func(params) sample{
 	"mutex":         mutex,
 	"sleeps":        sleeps,
 	"sleep_1ms":     sleep1ms,
+	"tcp_echo":      tcpEcho,
 
 	"chan_pingpong":   chanPingpong,
 	"chan_unbuffered": chanPass,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{child, join_all, within};
+use gosched::go;
 use gosched::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
-use gosched::{go, thread};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -380,37 +380,4 @@ fn a_port_in_use_says_so() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let error = TcpListener::bind(listener.local_addr().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
-}
-
-/// S35: what is ready is found although every P computes without a pause: by the monitor.
-#[test]
-fn found_by_the_monitor() {
-    for procs in [1, 2] {
-        child("found_by_the_monitor", || {
-            gosched::run(|| {
-                let (mut ours, mut theirs) = pair();
-                let reader = go(move || ours.read(&mut [0; 8]).unwrap());
-                gosched::sleep(Duration::from_millis(5));
-                let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
-                let loops: Vec<_> = (0..thread::available_parallelism().unwrap().get())
-                    .map(|_| {
-                        let stop = Arc::clone(&stop);
-                        go(move || {
-                            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                                gosched::yield_now();
-                            }
-                        })
-                    })
-                    .collect();
-                theirs.write_all(b"x").unwrap();
-                assert_eq!(reader.join().unwrap(), 1);
-                stop.store(true, std::sync::atomic::Ordering::Relaxed);
-                join_all(loops);
-            });
-        })
-        .procs(procs)
-        .limit(LIMIT)
-        .run()
-        .ok();
-    }
 }

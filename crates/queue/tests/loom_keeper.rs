@@ -6,6 +6,10 @@
 //! - `interrupt` does not wake: `keepers_come_and_go` (deadlock);
 //! - `keep` makes the place free (a swap to NOBODY) before it waits for the wake-up and clears the note: the same test
 //!   (deadlock).
+//!
+//! Afar, seen to fail (2026-11-16): `interrupt` does not kick, `keep_afar` without its second look, or the note is not woken
+//! too: `an_earlier_timer_is_not_slept_through_afar` (deadlock); `end` does not wait for the wake-up it was promised:
+//! `a_late_kick_does_no_harm` (double wake-up).
 
 #![cfg(loom)]
 

@@ -89,6 +89,13 @@ fn count_waiter() {
     WAITERS.fetch_add(1, Ordering::SeqCst);
 }
 
+/// As if somebody waited, for ever.
+#[cfg(test)]
+pub(crate) fn pretend_somebody_waits() {
+    let _ = poller().expect("there are descriptors");
+    count_waiter();
+}
+
 /// So many have left their queues.
 fn count_left(n: usize) {
     if n > 0 {

@@ -2,6 +2,7 @@
 //! corners that the public API cannot reach.
 
 mod handing;
+mod netting;
 mod pictures;
 mod protocol;
 mod taken;

@@ -22,7 +22,7 @@ fn take_p(m: &'static M) -> bool {
 
 /// Takes the P from the M of the calling goroutine, which is in user code, from another thread; or lets the monitor do it,
 /// which may see the goroutine wait for that thread.
-fn lose_p() {
+pub(super) fn lose_p() {
     let m = crate::m::current::current().unwrap();
     std::thread::scope(|s| {
         s.spawn(|| while m.owner.intr() != Intr::Taken && !take_p(m) {});
