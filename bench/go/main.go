@@ -21,7 +21,6 @@ var workloads = map[string]func(params) sample{
 	"chan_select":     chanSelect,
 	"chan_ring":       chanRing,
 	"skynet":          skynet,
-	"tcp_echo":      tcpEcho,
 }
 
 func main() {
