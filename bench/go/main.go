@@ -13,6 +13,8 @@ var workloads = map[string]func(params) sample{
 	"sleeps":        sleeps,
 	"sleep_1ms":     sleep1ms,
 	"tcp_echo":      tcpEcho,
+	"loops":         loops,
+	"handoff":       handoff,
 
 	"chan_pingpong":   chanPingpong,
 	"chan_unbuffered": chanPass,

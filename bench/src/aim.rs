@@ -50,8 +50,8 @@ impl Aim {
 impl fmt::Display for Aim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Aim::AtMost(factor, peer) => write!(f, "≤ {factor:.1} × {}", peer.title()),
-            Aim::AtLeast(factor, peer) => write!(f, "≥ {factor:.1} × {}", peer.title()),
+            Aim::AtMost(factor, peer) => write!(f, "≤ {factor} × {}", peer.title()),
+            Aim::AtLeast(factor, peer) => write!(f, "≥ {factor} × {}", peer.title()),
             Aim::Within(bound) => write!(f, "≤ {bound}"),
         }
     }

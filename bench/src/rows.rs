@@ -3,7 +3,7 @@
 //! A workload is a function of the same name in every program under `peers/` and in `go/`. One that
 //! lacks it shows a dash. Each figure a workload prints (`ns=…`, `bytes=…`) can be a row.
 
-use crate::aim::Aim::{self, AtLeast, AtMost};
+use crate::aim::Aim::{self, AtLeast, AtMost, Within};
 use crate::peer::Peer::{self, Go, May, Threads, Tokio};
 
 /// A size's name and number, given to the programs as `name=number`.
@@ -183,6 +183,29 @@ pub const WORKLOADS: &[Workload] = &[
             Row { title: "a 1 ms sleep, lateness p50, µs", metric: "p50_us", aim: AtMost(0.8, May) },
             Row { title: "a 1 ms sleep, lateness p99, µs", metric: "p99_us", aim: AtMost(0.8, May) },
         ],
+    },
+    Workload {
+        name: "loops",
+        about: "4 endless loops, and 100 that sleep 1 ms again and again: how late they wake (tokio and may would starve)",
+        sizes: &[("loops", 4), ("sleepers", 100), ("each", 500)],
+        quick: &[("each", 50)],
+        limits: &[],
+        rows: &[
+            Row { title: "beside 4 loops, lateness p50, µs", metric: "p50_us", aim: Within(100.0) },
+            Row { title: "beside 4 loops, lateness p99, µs", metric: "p99_us", aim: Within(5_000.0) },
+        ],
+    },
+    Workload {
+        name: "handoff",
+        about: "200 × 4 system calls of 50 ms that block their thread; gosched: unannounced; Go: known to its runtime",
+        sizes: &[("goroutines", 200), ("each", 4)],
+        quick: &[("goroutines", 40)],
+        limits: &[],
+        rows: &[Row {
+            title: "200 × 4 blocking calls of 50 ms, ms",
+            metric: "wall_ms",
+            aim: AtMost(1.15, Go),
+        }],
     },
     Workload {
         name: "tcp_echo",

@@ -4,6 +4,7 @@
 
 mod chan;
 mod lock;
+mod monitor;
 mod net;
 mod park;
 mod sleep;
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         ("chan_select", chan::selects),
         ("chan_ring", chan::ring),
         ("skynet", chan::skynet),
+        ("loops", monitor::loops),
+        ("handoff", monitor::handoff),
         ("tcp_echo", net::tcp_echo),
     ])
 }
