@@ -272,8 +272,10 @@ fn equal_goroutines_spread_over_all_ps() {
             }
             threads
         });
-        assert_eq!(threads.len(), 2, "{threads:?}");
-        assert!(threads.values().all(|n| *n >= 600), "{threads:?}");
+        // A P that was taken from a thread the system did not run goes on on a third one.
+        let mut shares: Vec<_> = threads.values().copied().collect();
+        shares.sort();
+        assert!(shares.len() >= 2 && shares[shares.len() - 2] >= 600, "{threads:?}");
     });
     child.procs(2).run().ok();
 }

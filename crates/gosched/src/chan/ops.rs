@@ -32,7 +32,7 @@ impl Patience {
     /// The limit for a wait that begins now; `None` if there is no time left.
     #[inline]
     pub(super) fn limit(self) -> Option<Limit> {
-        if let Patience::Endless = self { Some(Limit::NONE) } else { self.time_limit() }
+        if let Patience::Endless = self { Some(Limit::of_context(None)) } else { self.time_limit() }
     }
 
     #[inline(never)]

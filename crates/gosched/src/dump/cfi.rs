@@ -265,9 +265,7 @@ mod tests {
         backtrace::trace(|frame| {
             let name = |f: &mut bool| {
                 backtrace::resolve_frame(frame, |symbol| {
-                    *f |= symbol
-                        .name()
-                        .is_some_and(|name| name.to_string().contains("cfi::tests::return_address"));
+                    *f |= symbol.name().is_some_and(|name| name.to_string().contains("return_address"));
                 });
             };
             if frames == 1 {

@@ -64,6 +64,7 @@ mod tests {
 
     const ALL: Range<Duration> = Duration::ZERO..Duration::MAX;
 
+    #[inline(never)]
     fn use_deeply() {
         let large = [1_u8; 150 * 1024];
         std::hint::black_box(&large);
