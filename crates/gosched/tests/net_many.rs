@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Random, child, join_all, resident, threads};
+use common::{Random, child, join_all, resident};
 use gosched::go;
 use gosched::net::{Shutdown, TcpListener, TcpStream};
 
@@ -34,6 +34,15 @@ fn sockets() -> usize {
     let all = std::fs::read_dir("/proc/self/fd").unwrap();
     all.filter_map(|fd| std::fs::read_link(fd.unwrap().path()).ok())
         .filter(|to| to.to_string_lossy().starts_with("socket:"))
+        .count()
+}
+
+/// Threads of the runtime: without those of the test harness and its watchdog.
+fn runtime_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok())
+        .filter(|name| name.starts_with("gosched"))
         .count()
 }
 
@@ -88,7 +97,7 @@ fn idle_connections_cost_a_page() {
             eventually("all wait", || WAITING.load(Ordering::Relaxed) == count);
             gosched::sleep(Duration::from_millis(100));
             println!("count: {count}");
-            println!("threads: {}", threads());
+            println!("threads: {}", runtime_threads());
             println!("bytes: {}", (resident().saturating_sub(before)) / count);
             drop(client.stdin.take());
             eventually("all end", || ENDED.load(Ordering::Relaxed) == count);
