@@ -1,4 +1,4 @@
-//! hyper on goroutines (feature `hyper`): each connection is a goroutine that runs [`block_on`](super::block_on).
+//! hyper on goroutines (feature `hyper`): each connection is a goroutine that runs [`block_on`].
 //!
 //! [`TcpStream`](crate::net::TcpStream) and [`UnixStream`](crate::os::unix::net::UnixStream) implement hyper's `Read` and
 //! `Write`; here are its `Executor` and `Timer`. The example `http_hello` is a whole server.
