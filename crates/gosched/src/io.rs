@@ -60,6 +60,16 @@ impl Stdin {
         StdinLock(runtime::blocking(|| std::io::stdin().lock()))
     }
 
+    /// Whether it is a terminal, as std's `IsTerminal`. Never moves.
+    ///
+    /// ```
+    /// let _ = gosched::io::stdin().is_terminal();
+    /// ```
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        std::io::stdin().is_terminal()
+    }
+
     /// Appends a line, with its end, to `buf`; returns how many bytes that were, 0 at the end. A moving call.
     ///
     /// ```no_run

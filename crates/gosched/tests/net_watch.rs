@@ -151,3 +151,32 @@ fn watching_costs_nothing() {
         assert!(threads() < 100 + 12, "{} threads", threads());
     });
 }
+
+/// D9: the child of a fork shares the poller with its parent. Dropping a socket there ends the child, with a message, before it
+/// can take the parent's registration away. (Seen to fail with the order reversed, 2026-11-16.)
+#[test]
+fn a_forked_child_takes_nothing_away() {
+    child("a_forked_child_takes_nothing_away", || {
+        let mut stream = written_to_after(2 * AT_REST);
+        stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        assert!(stream.read(&mut [0; 8]).is_err(), "it has been waited for, so it is registered");
+        stream.set_read_timeout(None).unwrap();
+        // SAFETY: the child makes one call, which ends it; if it does not, it ends itself.
+        let status = unsafe {
+            let pid = libc::fork();
+            if pid == 0 {
+                drop(stream);
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
+            status
+        };
+        assert_eq!(libc::WEXITSTATUS(status), 2);
+        assert_eq!(stream.read(&mut [0; 8]).unwrap(), 1);
+    })
+    .limit(LIMIT)
+    .run()
+    .ok()
+    .said(&["gosched was used after a fork"]);
+}

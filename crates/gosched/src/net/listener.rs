@@ -171,6 +171,37 @@ impl TcpListener {
         self.0.std().ttl()
     }
 
+    /// Whether it takes IPv6 connections only. To be set before it is bound, and so of no use: deprecated, as in std. Never moves.
+    ///
+    /// ```
+    /// # use gosched::net::TcpListener;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// #[allow(deprecated)]
+    /// let refused = listener.set_only_v6(true).is_err();
+    /// assert!(refused);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[deprecated(since = "1.16.0", note = "this option can only be set before the socket is bound")]
+    #[allow(deprecated)]
+    pub fn set_only_v6(&self, only_v6: bool) -> io::Result<()> {
+        self.0.std().set_only_v6(only_v6)
+    }
+
+    /// Whether it takes IPv6 connections only; deprecated, as in std. Never moves.
+    ///
+    /// ```
+    /// # use gosched::net::TcpListener;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// #[allow(deprecated)]
+    /// let _ = listener.only_v6();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[deprecated(since = "1.16.0", note = "this option can only be set before the socket is bound")]
+    #[allow(deprecated)]
+    pub fn only_v6(&self) -> io::Result<bool> {
+        self.0.std().only_v6()
+    }
+
     /// The error that the socket has stored, if any, which is then forgotten (`SO_ERROR`). Never moves.
     ///
     /// ```

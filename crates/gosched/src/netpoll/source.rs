@@ -180,6 +180,8 @@ impl Slot {
         if self.registration.load(Ordering::Relaxed) != 0
             && let Some(poller) = POLLER.get()
         {
+            // Not in the child of a fork, where it would take the parent's registration away: entering ends that process.
+            drop(Visitor::enter());
             poller.delete(self.fd());
             self.give_up();
         }
