@@ -12,8 +12,8 @@ use core::ptr::{NonNull, null_mut};
 
 /// Slots of the first ring of an unbounded channel.
 const FIRST: usize = 16;
-/// Rings grow up to about this many bytes.
-const MOST_BYTES: usize = 64 * 1024;
+/// Rings grow up to about this many bytes: a channel that was long once keeps two of them.
+const MOST_BYTES: usize = 16 * 1024;
 
 /// Memory for some values.
 #[derive(Debug)]
