@@ -14,9 +14,13 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
 
-/// Looks at a held lock before sleeping: about the time of a short critical section on another core. Under loom one
-/// look is as good as a hundred.
-const SPINS: u32 = if cfg!(loom) { 1 } else { 100 };
+/// Looks at a held lock before sleeping. Under loom one look is as good as many.
+const SPINS: u32 = if cfg!(loom) { 1 } else { 12 };
+/// Before each look, twice as many pauses as before the last, up to 2 to the power of this. Whoever asks less often leaves the
+/// holder's cache lines alone meanwhile, and the holder, who mostly comes back for the lock at once, gets through many critical
+/// sections. (4 to 4 over a channel with 128 places, 2 CPUs, 2026-11-16: 110 ns a value with one pause before each of 100
+/// looks, 31 with up to 32, 25 with up to 128 or 256.)
+const LONGEST_PAUSE: u32 = 7;
 
 /// A mutual-exclusion lock around a value.
 ///
@@ -81,14 +85,17 @@ impl RawLock {
 
     #[cold]
     fn lock_slow(&self) {
-        for _ in 0..SPINS {
+        for spin in 0..SPINS {
+            for _ in 0..1u32 << spin.min(LONGEST_PAUSE) {
+                relax();
+            }
             match self.0.word.load(Ordering::Relaxed) {
                 FREE => {
                     if self.try_lock() {
                         return;
                     }
                 }
-                HELD => relax(),
+                HELD => {}
                 _ => break,
             }
         }

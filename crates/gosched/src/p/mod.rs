@@ -5,6 +5,8 @@
 //! (inside the runtime), a starter that took it off the idle list, a taker that won it. Ownership passes through
 //! the scheduler's lock, a note or the ownership word, each of which orders memory. [`HeldP`] is the proof.
 
+mod lone;
+
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -19,6 +21,7 @@ use crate::runtime::debug;
 use crate::sched::SCHED;
 use crate::sysmon::Seen;
 use crate::timers::TimerHeap;
+use lone::Trust;
 
 /// Slots of a ring.
 pub(crate) const RING: usize = 256;
@@ -59,6 +62,7 @@ pub(crate) struct P {
     pub(crate) ended: AtomicU64,
     pub(crate) timers: TimerHeap,
     pub(crate) next: NextSlot<G>,
+    pub(crate) trust: Trust,
     pub(crate) ring: Ring<G, RING>,
     own: UnsafeCell<Own>,
 }
@@ -134,6 +138,7 @@ impl P {
             ended: AtomicU64::new(0),
             timers: TimerHeap::new(),
             next: NextSlot::new(),
+            trust: Trust::new(),
             ring: Ring::new(),
             own: UnsafeCell::new(Own {
                 free: List::new(),
@@ -284,6 +289,18 @@ impl<'a> HeldP<'a> {
         self.put_tail(kicked, random)
     }
 
+    /// As [`put_next`](HeldP::put_next), if `runnext` will be all that is queued here, and trusted to be run soon ([`Trust`]). Returns
+    /// whether it was.
+    #[inline]
+    pub(crate) fn put_alone(self, g: NonNull<G>) -> bool {
+        let alone = self.0.trust.is_given() && self.0.next.peek().is_none() && self.0.ring.is_empty();
+        if alone {
+            // Only the owner fills it, so nobody is kicked out.
+            let _ = self.0.next.replace(g);
+        }
+        alone
+    }
+
     /// Puts a G at the ring's tail; if the ring is full, half of it and the G are returned.
     #[inline]
     pub(crate) fn put_tail(self, g: NonNull<G>, random: impl FnMut() -> u32) -> Option<Overflow> {
@@ -330,6 +347,7 @@ impl<'a> HeldP<'a> {
     #[inline]
     pub(crate) fn get(self) -> Option<(NonNull<G>, Slice)> {
         if let Some(g) = self.0.next.take() {
+            self.0.trust.gain();
             return Some((g, Slice::Inherited));
         }
         // SAFETY: we own the P.

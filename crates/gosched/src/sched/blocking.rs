@@ -51,6 +51,11 @@ impl Drop for Blocking {
 #[inline]
 pub(super) fn reenter(rt: Rt) {
     let Some(p) = rt.p() else { return };
+    if p.next.peek().is_some() {
+        // It won't be run as soon as it was hoped for (D9).
+        p.trust.lose();
+        SCHED.wake_p();
+    }
     rt.g().transition(Status::Running, Status::Blocking);
     rt.m.owner.set_blocking();
     p.enter_blocking();

@@ -75,6 +75,18 @@ impl Sched {
         self.runq_len() > 0 || self.all_p().any(P::has_work)
     }
 
+    /// For the monitor, while a P is idle: a G that waits in another's `runnext` after all gets an M (D9).
+    pub(crate) fn end_trust(&self) {
+        let idle = self.idle.snapshot();
+        if idle.idle_ps == 0 || idle.spinning > 0 {
+            return;
+        }
+        for p in self.all_p().filter(|p| p.trust.is_given() && waits_in_runnext(p)) {
+            p.trust.lose();
+            self.wake_p();
+        }
+    }
+
     /// Gets an idle P and searches once more; `false` if no P is idle: then those who have them will see to it.
     fn spin_again(&self, m: &'static M) -> bool {
         let Some(p) = self.take_idle_p() else { return false };
@@ -113,14 +125,22 @@ impl Sched {
 
 /// Takes a P's `runnext`, after a moment in which a P that runs has probably run it itself.
 fn steal_runnext(victim: &P) -> Option<NonNull<G>> {
-    let seen = victim.next.peek()?;
-    if victim.status() == PStatus::Running {
+    if !waits_in_runnext(victim) {
+        return None;
+    }
+    let g = victim.next.take()?;
+    victim.trust.lose();
+    Some(g)
+}
+
+/// Whether a G is in `runnext`, and of a P that runs not just for a moment.
+fn waits_in_runnext(p: &P) -> bool {
+    let Some(seen) = p.next.peek() else { return false };
+    if p.status() == PStatus::Running {
         for _ in 0..RUNNEXT_PAUSES {
             core::hint::spin_loop();
         }
-        if victim.next.peek() != Some(seen) {
-            return None;
-        }
+        return p.next.peek() == Some(seen);
     }
-    victim.next.take()
+    true
 }

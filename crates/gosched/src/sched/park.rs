@@ -105,9 +105,17 @@ pub(crate) fn ready(rt: Option<&Rt>, g: NonNull<G>) {
     // SAFETY: headers are never unmapped.
     let header = unsafe { g.as_ref() };
     match header.status.ready() {
-        Ok(Readied::Enqueue) => enqueue(rt, g),
+        Ok(Readied::Enqueue) => enqueue_woken(rt, g),
         Ok(Readied::LeftMark) => {}
         Err(found) => header.bad_status("ready", found),
+    }
+}
+
+/// As [`enqueue`], for one that ran before: alone in `runnext`, it may wait for this P (D9).
+#[inline]
+fn enqueue_woken(rt: Option<&Rt>, g: NonNull<G>) {
+    if !rt.and_then(Rt::p).is_some_and(|p| p.put_alone(g)) {
+        enqueue(rt, g);
     }
 }
 
@@ -130,7 +138,7 @@ pub(super) fn finish_parking(rt: &Rt, g: NonNull<G>) {
     let header = unsafe { g.as_ref() };
     match header.status.finish_parking() {
         Ok(Parked::Waiting) => {}
-        Ok(Parked::Readied) => enqueue(Some(rt), g),
+        Ok(Parked::Readied) => enqueue_woken(Some(rt), g),
         Err(found) => header.bad_status("park", found),
     }
 }

@@ -256,6 +256,9 @@ impl Monitor {
         }
         SCHED.poll_overdue_network(now);
         let waiting = SCHED.work_waits(now);
+        if waiting {
+            SCHED.end_trust();
+        }
         let mut taker = SCHED.taker.lock();
         let mut begun: [Option<Begun>; MAX_AT_ONCE] = [const { None }; MAX_AT_ONCE];
         let mut places = begun.iter_mut();

@@ -1,0 +1,111 @@
+//! A goroutine alone in `runnext` may wait for its P without waking another thread (D9), but not for long.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use gosched::chan::{Receiver, Sender, bounded};
+use gosched::runtime;
+
+/// Gives each value back that it gets, and counts it.
+fn echo(pings: Receiver<u32>, pongs: Sender<u32>, seen: &AtomicU32) {
+    for n in pings.iter() {
+        seen.store(n, Ordering::Release);
+        if pongs.send(n).is_err() {
+            return;
+        }
+    }
+}
+
+/// To and fro so often that the P is trusted; then `after` runs, when the other one was woken, until it has run.
+fn woken_and_left(after: impl Fn(&dyn Fn() -> bool)) {
+    let (ping, pings) = bounded(0);
+    let (pong, pongs) = bounded(0);
+    let seen = Arc::new(AtomicU32::new(0));
+    let counts = Arc::clone(&seen);
+    let other = gosched::go(move || echo(pings, pong, &counts));
+    let mut n = 0;
+    for _ in 0..10 {
+        for _ in 0..200 {
+            n += 1;
+            ping.send(n).expect("the echo receives");
+            assert_eq!(pongs.recv(), Ok(n));
+        }
+        n += 1;
+        ping.send(n).expect("the echo receives");
+        after(&|| seen.load(Ordering::Acquire) == n);
+        assert_eq!(pongs.recv(), Ok(n));
+    }
+    drop(ping);
+    other.join().expect("it ends with the channel");
+}
+
+/// S31, D9: it runs although the one that woke it computes on, blocks announced, or blocks unannounced; on two Ps, on one.
+#[test]
+fn does_not_wait_for_long() {
+    let child = common::child("does_not_wait_for_long", || {
+        gosched::run(|| {
+            woken_and_left(|has_run| {
+                while !has_run() {
+                    std::hint::spin_loop();
+                }
+            });
+            woken_and_left(|has_run| {
+                runtime::blocking(|| {
+                    while !has_run() {
+                        common::block_thread(Duration::from_millis(1));
+                    }
+                });
+            });
+            woken_and_left(|has_run| {
+                while !has_run() {
+                    common::block_thread(Duration::from_millis(1));
+                }
+            });
+        });
+    });
+    for procs in [1, 2, 8] {
+        child.clone().procs(procs).run().ok();
+    }
+}
+
+/// How often the threads that run goroutines have gone to sleep.
+fn sleeps() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("this is Linux");
+    let statuses = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok());
+    let count = |status: &str, key: &str| {
+        status.lines().find_map(|line| line.strip_prefix(key)).and_then(|n| n.trim().parse::<u64>().ok())
+    };
+    statuses
+        .filter(|status| status.starts_with("Name:\tgosched-m\n"))
+        .filter_map(|status| count(&status, "voluntary_ctxt_switches:"))
+        .sum()
+}
+
+/// D9: two that pass a value to and fro stay on one P and leave the other threads asleep.
+#[test]
+fn wakes_nobody_else() {
+    let outcome = common::child("wakes_nobody_else", || {
+        gosched::run(|| {
+            let (ping, pings) = bounded(0);
+            let (pong, pongs) = bounded(0);
+            let other = gosched::go(move || echo(pings, pong, &AtomicU32::new(0)));
+            let before = sleeps();
+            for n in 0..200_000 {
+                ping.send(n).expect("the echo receives");
+                assert_eq!(pongs.recv(), Ok(n));
+            }
+            println!("sleeps: {}", sleeps() - before);
+            drop(ping);
+            other.join().expect("it ends with the channel");
+        });
+    })
+    .procs(2)
+    .run()
+    .ok();
+    // Each time the kernel takes the CPU away at a bad moment, trust is lost for a while.
+    let sleeps: u64 = outcome.value("sleeps").parse().expect("a number");
+    assert!(sleeps < 15_000, "{sleeps} times a thread was woken and went to sleep again");
+}
