@@ -156,9 +156,33 @@ impl Read for Stdin {
 /// ```
 pub struct StdinLock<'a>(std::io::StdinLock<'a>);
 
+impl StdinLock<'_> {
+    /// Whether it is a terminal, as std's `IsTerminal`. Never moves.
+    ///
+    /// ```no_run
+    /// let _ = gosched::io::stdin().lock().is_terminal();
+    /// ```
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.0.is_terminal()
+    }
+}
+
 impl fmt::Debug for StdinLock<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StdinLock").finish_non_exhaustive()
+    }
+}
+
+impl AsFd for StdinLock<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for StdinLock<'_> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
 }
 

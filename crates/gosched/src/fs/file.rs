@@ -1,6 +1,6 @@
 //! An open file.
 
-use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use std::io::{self, IoSlice, IoSliceMut, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -313,6 +313,17 @@ impl File {
     /// ```
     pub fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         runtime::blocking(|| self.0.set_modified(time))
+    }
+
+    /// Whether it is a terminal, as std's `IsTerminal`. Never moves.
+    ///
+    /// ```
+    /// assert!(!gosched::fs::File::open("/dev/null")?.is_terminal());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.0.is_terminal()
     }
 }
 

@@ -323,6 +323,30 @@ impl Command {
         self
     }
 
+    /// Runs `f` in the child before the program, as std's `CommandExt`. Never moves.
+    ///
+    /// # Safety
+    ///
+    /// As std's: between fork and exec only what is async-signal-safe may be called. Nothing of this library is, and
+    /// what needs the runtime ends the child with a message.
+    ///
+    /// ```
+    /// # use gosched::process::Command;
+    /// let mut command = Command::new("true");
+    /// // SAFETY: the closure calls nothing.
+    /// unsafe { command.pre_exec(|| Err(std::io::Error::from_raw_os_error(7))) };
+    /// assert_eq!(command.status().unwrap_err().raw_os_error(), Some(7));
+    /// ```
+    #[allow(unsafe_code)]
+    pub unsafe fn pre_exec<F>(&mut self, f: F) -> &mut Command
+    where
+        F: FnMut() -> io::Result<()> + Send + Sync + 'static,
+    {
+        // SAFETY: the caller promises the same.
+        unsafe { CommandExt::pre_exec(&mut self.0, f) };
+        self
+    }
+
     /// Becomes the program, as std's `CommandExt`: returns only if that fails. Never moves.
     ///
     /// ```
@@ -334,7 +358,7 @@ impl Command {
         CommandExt::exec(&mut self.0)
     }
 
-    /// std's command inside, for what is only there (`pre_exec`, say). Never moves.
+    /// std's command inside, for what is only there. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
