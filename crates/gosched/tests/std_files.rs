@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
 
 use gosched::fs::File;
 use gosched::process::Command;
@@ -31,4 +32,49 @@ fn before_the_program() {
     // SAFETY: it calls nothing.
     unsafe { command.pre_exec(|| Err(io::Error::from_raw_os_error(libc::E2BIG))) };
     assert_eq!(command.status().unwrap_err().raw_os_error(), Some(libc::E2BIG));
+}
+
+/// What is shown of files, directories and programs, by std's types and by ours.
+macro_rules! shown {
+    ($shown:ident, $library:ident) => {
+        fn $shown(dir: &Path) -> Vec<String> {
+            use $library::fs::{self, DirBuilder, File, OpenOptions};
+            use $library::process::{Command, Stdio};
+
+            let mut command = Command::new("cat");
+            command.arg("-").env("NAME", "value").current_dir("/");
+            let mut shown = vec![format!("{command:?}"), format!("{command:#?}")];
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            shown.push(format!("{child:?}"));
+            drop(child.stdin.take());
+            assert!(child.wait().unwrap().success());
+            shown.push(format!("{child:?}"));
+            // The number is another one each time.
+            let file = File::open(dir.join("a")).unwrap();
+            let number = format!("fd: {},", file.as_raw_fd());
+            shown.push(format!("{file:?}").replace(&number, "fd"));
+            shown.push(format!("{file:#?}").replace(&number, "fd"));
+            shown.push(format!("{:?}", OpenOptions::new().read(true)));
+            shown.push(format!("{:?}", DirBuilder::new().recursive(true)));
+            let mut entries = fs::read_dir(dir).unwrap();
+            shown.push(format!("{entries:?}"));
+            shown.push(format!("{:?}", entries.next().unwrap().unwrap()));
+            shown
+        }
+    };
+}
+
+shown!(by_std, std);
+shown!(by_gosched, gosched);
+
+/// `Debug` shows what std's types show, and no wrapper.
+#[gosched::test]
+fn shown_as_in_std() {
+    let dir = std::env::temp_dir().join(format!("gosched-shown-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("a"), "abc").unwrap();
+    let (expected, shown) = (by_std(&dir), by_gosched(&dir));
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert_eq!(shown, expected);
 }

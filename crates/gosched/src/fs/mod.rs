@@ -22,6 +22,7 @@
 mod file;
 mod options;
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -367,8 +368,13 @@ pub fn soft_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Re
 /// assert!(entries > 0);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ReadDir(std::fs::ReadDir);
+
+impl fmt::Debug for ReadDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Iterator for ReadDir {
     type Item = io::Result<DirEntry>;

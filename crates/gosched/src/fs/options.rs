@@ -1,5 +1,6 @@
 //! How to open a file, and how to make a directory.
 
+use std::fmt;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -19,8 +20,14 @@ use crate::runtime;
 /// # std::fs::remove_dir_all(&dir)?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct OpenOptions(std::fs::OpenOptions);
+
+impl fmt::Debug for OpenOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl OpenOptions {
     /// Nothing asked for yet. Never moves.
@@ -175,8 +182,13 @@ impl OpenOptionsExt for OpenOptions {
 /// # std::fs::remove_dir_all(&dir)?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct DirBuilder(std::fs::DirBuilder);
+
+impl fmt::Debug for DirBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl DirBuilder {
     /// One directory, whose parent must be there. Never moves.

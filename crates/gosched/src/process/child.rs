@@ -1,5 +1,6 @@
 //! A program that was started.
 
+use std::fmt;
 use std::io;
 
 use super::{ChildStderr, ChildStdin, ChildStdout, ExitStatus, Output};
@@ -19,7 +20,6 @@ use crate::runtime;
 /// assert!(child.wait()?.success());
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Child {
     inner: std::process::Child,
     /// Its standard input, if that is a pipe.
@@ -28,6 +28,16 @@ pub struct Child {
     pub stdout: Option<ChildStdout>,
     /// Its standard error, if that is a pipe.
     pub stderr: Option<ChildStderr>,
+}
+
+impl fmt::Debug for Child {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Child")
+            .field("stdin", &self.stdin)
+            .field("stdout", &self.stdout)
+            .field("stderr", &self.stderr)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Child {

@@ -20,6 +20,7 @@ mod child;
 mod pipes;
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -42,8 +43,13 @@ pub use std::process::{
 /// assert_eq!(status.code(), Some(3));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Command(std::process::Command);
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Command {
     /// To run `program`, with the arguments, environment and directory of this process until others are given. Never moves.

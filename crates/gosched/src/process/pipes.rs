@@ -1,5 +1,6 @@
 //! The pipes to and from a program that was started.
 
+use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
@@ -94,8 +95,13 @@ macro_rules! reads {
 /// # child.wait()?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ChildStdin(std::process::ChildStdin);
+
+impl fmt::Debug for ChildStdin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 conversions!(ChildStdin);
 
@@ -112,8 +118,13 @@ conversions!(ChildStdin);
 /// # child.wait()?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ChildStdout(std::process::ChildStdout);
+
+impl fmt::Debug for ChildStdout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 conversions!(ChildStdout);
 
@@ -130,8 +141,13 @@ conversions!(ChildStdout);
 /// # child.wait()?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ChildStderr(std::process::ChildStderr);
+
+impl fmt::Debug for ChildStderr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 conversions!(ChildStderr);
 
