@@ -1,6 +1,7 @@
 //! The dump as text: the scheduler in a paragraph, and each goroutine with its stack, in Go's form.
 //!
-//! Goroutines that are alike in all that is shown of them but their number are shown once.
+//! Each goroutine has its own head and stack (S48, S49), unless there are very many: then those that are alike in all that is
+//! shown of them but their number are shown once.
 
 use core::fmt::{self, Write};
 use core::hash::{Hash, Hasher};
@@ -17,7 +18,7 @@ use crate::g::{G, MAIN_ID, Name, View, since};
 use crate::sched::SCHED;
 use crate::timers::now;
 
-/// How many different goroutines are listed; the others are counted.
+/// How many goroutines are listed one by one. If there are more, so many different ones are listed, and the others counted.
 const LISTED: usize = 1000;
 /// How many ids of those with the same stack are shown.
 const IDS: usize = 10;
@@ -102,37 +103,40 @@ impl Dumper {
     }
 }
 
+/// Each for itself; if they are too many for that, those that are alike together.
 fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
+    let few = seen.len() <= LISTED;
     let mut groups: Vec<Group> = Vec::new();
     let mut known: Map<Alike, usize> = Map::default();
     for (view, stack, shown) in seen {
         let state = State { text: view.state, stack };
-        let alike = Alike {
-            name: view.name.clone(),
-            state,
-            stack: Rc::as_ptr(&shown),
-            creator: view.creator,
-            place: Place(view.place),
-        };
-        match known.get(&alike) {
-            Some(index) => {
-                let group = &mut groups[*index];
+        let next = groups.len();
+        let index = if few { next } else { *known.entry(alike(&view, state, &shown)).or_insert(next) };
+        match groups.get_mut(index) {
+            Some(group) => {
                 group.longest = group.longest.max(view.waited);
                 group.others.push(view.id);
             }
-            None => {
-                known.insert(alike, groups.len());
-                groups.push(Group {
-                    longest: view.waited,
-                    first: view,
-                    others: Vec::new(),
-                    stack: shown,
-                    state,
-                });
-            }
+            None => groups.push(Group {
+                longest: view.waited,
+                first: view,
+                others: Vec::new(),
+                stack: shown,
+                state,
+            }),
         }
     }
     groups
+}
+
+fn alike(view: &View, state: State, shown: &Rc<Shown>) -> Alike {
+    Alike {
+        name: view.name.clone(),
+        state,
+        stack: Rc::as_ptr(shown),
+        creator: view.creator,
+        place: Place(view.place),
+    }
 }
 
 fn write_groups(text: &mut String, groups: Vec<Group>) -> fmt::Result {
