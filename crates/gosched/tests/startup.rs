@@ -273,6 +273,8 @@ fn use_after_fork_is_fatal() {
                 "builder" => drop(Builder::new().spawn(|| ())),
                 "join" => drop(parked.join()),
                 "park" => thread::park(),
+                "sleep" => thread::sleep(Duration::from_millis(1)),
+                "yield" => thread::yield_now(),
                 "scope" => thread::scope(|s| drop(s.spawn(|| ()))),
                 _ => {}
             }
@@ -288,7 +290,7 @@ fn use_after_fork_is_fatal() {
         parked.join().unwrap();
     });
     let child = child.limit(Duration::from_secs(20));
-    for entry in ["go", "run", "builder", "join", "park", "scope"] {
+    for entry in ["go", "run", "builder", "join", "park", "sleep", "yield", "scope"] {
         let outcome = child.clone().arg(entry).run().ok().said(&["fatal error:", "fork"]);
         assert_eq!(outcome.value("status"), "2", "{entry}");
     }

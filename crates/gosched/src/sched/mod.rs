@@ -80,7 +80,7 @@ pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
 use world::World;
-pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world};
+pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world, refuse_on_foreign_thread};
 
 /// More Ps than this cannot be asked for.
 pub(crate) const MAX_PROCS: usize = 1024;

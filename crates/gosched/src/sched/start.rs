@@ -38,13 +38,19 @@ pub(crate) fn ensure_started() {
 
 #[cold]
 fn ensure_started_slow() {
+    refuse_after_fork();
+    STARTING.call_once(|| start(config::freeze()));
+}
+
+/// Ends the child of a fork (D9). For calls that a foreign thread can make without a runtime: what was a goroutine must not
+/// wait there for others that did not come along.
+pub(crate) fn refuse_after_fork() {
     if STATE.load(Ordering::Relaxed) == FORKED {
         fatal!(
             "gosched was used after a fork: its threads did not come along. Exec a program in the child, or use \
              std::process::Command, which does"
         );
     }
-    STARTING.call_once(|| start(config::freeze()));
 }
 
 /// The number of Ps. Starts the runtime if it isn't running.

@@ -165,6 +165,13 @@ pub(crate) fn refuse_in_stopped_world(what: &str) {
     }
 }
 
+/// Before std's call is made in place of ours, on a thread that is not ours: panics if the thread has stopped the world, and
+/// ends the child of a fork, as the call on a goroutine does.
+pub(crate) fn refuse_on_foreign_thread(what: &str) {
+    refuse_in_stopped_world(what);
+    start::refuse_after_fork();
+}
+
 /// Waits until nobody else has stopped the world, or is about to.
 fn take_turn() {
     let caller = Caller::enter_moving();

@@ -22,6 +22,7 @@ use crate::waiter::{WaitReason, Waiter};
 /// ```
 pub fn sleep(d: Duration) {
     if crate::m::current::current().is_none() {
+        sched::refuse_on_foreign_thread("wait or yield");
         return std::thread::sleep(d);
     }
     if d.is_zero() {
