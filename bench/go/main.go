@@ -13,6 +13,7 @@ var workloads = map[string]func(params) sample{
 	"sleeps":        sleeps,
 	"sleep_1ms":     sleep1ms,
 	"tcp_echo":      tcpEcho,
+	"http_hello":    httpHello,
 	"loops":         loops,
 	"handoff":       handoff,
 

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::peer::Peer;
 use crate::process::{Figures, Program};
+use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::rows::{Scale, Workload};
 use crate::stats;
+use crate::wrk::Wrk;
 
 /// What one runtime did with one workload.
 #[derive(Debug, Default)]
@@ -54,18 +56,15 @@ impl Outcome {
 }
 
 /// Runs the workloads on those programs that have them.
-pub fn compare(
-    workloads: &[&'static Workload],
-    programs: &BTreeMap<Peer, Program>,
-    plan: Plan,
-) -> Vec<Outcome> {
+pub fn compare(workloads: &[&'static Workload], programs: &Programs, plan: Plan) -> Vec<Outcome> {
     let known: BTreeMap<Peer, Vec<String>> =
-        programs.iter().map(|(peer, program)| (*peer, program.list().unwrap_or_default())).collect();
+        programs.found.iter().map(|(peer, program)| (*peer, program.list().unwrap_or_default())).collect();
     let knows = |peer: &Peer, workload: &Workload| known[peer].iter().any(|name| name == workload.name);
     let turns = |workload: &Workload| -> Vec<(Peer, &Program)> {
         programs
+            .found
             .iter()
-            .filter(|(peer, _)| knows(peer, workload))
+            .filter(|(peer, _)| knows(peer, workload) && programs.can_run(workload))
             .map(|(peer, program)| (*peer, program))
             .collect()
     };
@@ -82,7 +81,7 @@ pub fn compare(
                     let (peer, program) = turns[(turn + round as usize) % turns.len()];
                     progress.step(workload.name, round + 1, plan.runs, peer);
                     let runs = by_peer.get_mut(&peer).expect("every runtime that takes turns is there");
-                    measure_once(workload, peer, program, plan, runs);
+                    measure_once(workload, peer, program, programs.wrk.as_ref(), plan, runs);
                 }
             }
             Outcome { workload, by_peer }
@@ -93,11 +92,23 @@ pub fn compare(
 }
 
 /// A runtime that failed is not asked again.
-fn measure_once(workload: &Workload, peer: Peer, program: &Program, plan: Plan, runs: &mut Runs) {
+fn measure_once(
+    workload: &Workload,
+    peer: Peer,
+    program: &Program,
+    wrk: Option<&Wrk>,
+    plan: Plan,
+    runs: &mut Runs,
+) {
     if runs.failure.is_some() {
         return;
     }
-    match program.measure(workload.name, plan.procs, &workload.sizes_for(peer, plan.scale)) {
+    let sizes = workload.sizes_for(peer, plan.scale);
+    let measured = match wrk.filter(|_| workload.is_served()) {
+        Some(wrk) => program.measure_served(workload.name, plan.procs, &sizes, wrk),
+        None => program.measure(workload.name, plan.procs, &sizes),
+    };
+    match measured {
         Ok(figures) => runs.samples.push(figures),
         Err(error) => runs.failure = Some(error),
     }

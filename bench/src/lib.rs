@@ -8,6 +8,7 @@
 //! | `peer.rs` | the runtimes that are compared |
 //! | `programs.rs`, `go.rs` | building their programs; finding Go |
 //! | `process.rs` | one measurement: a fresh process, one line of figures |
+//! | `server.rs`, `wrk.rs` | the same for programs that serve, and the client that loads them |
 //! | `compare.rs` | all measurements, interleaved |
 //! | `stats.rs` | medians and spread |
 //! | `table.rs`, `paint.rs`, `json.rs` | showing the results |
@@ -29,5 +30,7 @@ pub mod process;
 pub mod programs;
 pub mod progress;
 pub mod rows;
+pub mod server;
 pub mod stats;
 pub mod table;
+pub mod wrk;

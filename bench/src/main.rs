@@ -45,13 +45,13 @@ fn run(cli: &Cli, workloads: &[&'static Workload]) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let columns = cli.columns();
-    let programs = programs::build(&columns);
+    let programs = programs::build(&columns, workloads);
     let machine = Machine::here();
     machine.warnings(cli.procs).iter().for_each(|warning| eprintln!("warning: {warning}"));
     programs.notes.iter().for_each(|note| eprintln!("note: {note}"));
 
     let plan = Plan { runs: cli.runs, procs: cli.procs, scale: cli.scale() };
-    let outcomes = compare(workloads, &programs.found, plan);
+    let outcomes = compare(workloads, &programs, plan);
     show(&outcomes, &programs, &machine, plan);
     let mut complete = columns.iter().all(|peer| programs.found.contains_key(peer) || *peer == Peer::Go);
     for (workload, peer, failure) in failures(&outcomes) {

@@ -9,12 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use crate::rows::Size;
+use crate::server::Server;
+use crate::wrk::Wrk;
 
 /// What a workload measured, by name.
 pub type Figures = BTreeMap<String, f64>;
 
 /// Longer than any workload takes on a slow machine; a hung one ends here.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A program that runs workloads.
 #[derive(Debug, Clone)]
@@ -35,21 +37,29 @@ impl Program {
 
     /// Runs one workload once.
     pub fn measure(&self, workload: &str, procs: u32, sizes: &[Size]) -> Result<Figures, String> {
-        let mut args = vec![workload.to_owned(), format!("procs={procs}")];
-        args.extend(sizes.iter().map(|(name, size)| format!("{name}={size}")));
-        figures(&run(&self.path, &args)?)
+        figures(&run(&self.path, &arguments(workload, procs, sizes))?)
+    }
+
+    /// Runs one workload once that only serves, with wrk as its client.
+    pub fn measure_served(
+        &self,
+        workload: &str,
+        procs: u32,
+        sizes: &[Size],
+        wrk: &Wrk,
+    ) -> Result<Figures, String> {
+        wrk.load(&Server::start(&self.path, &arguments(workload, procs, sizes))?, sizes)
     }
 }
 
+fn arguments(workload: &str, procs: u32, sizes: &[Size]) -> Vec<String> {
+    let sizes = sizes.iter().map(|(name, size)| format!("{name}={size}"));
+    [workload.to_owned(), format!("procs={procs}")].into_iter().chain(sizes).collect()
+}
+
 /// Runs a program to its end and returns what it printed.
-fn run(path: &Path, args: &[String]) -> Result<String, String> {
-    let mut child = Command::new(path)
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("{} cannot be started: {error}", path.display()))?;
+pub(crate) fn run(path: &Path, args: &[String]) -> Result<String, String> {
+    let mut child = spawn(path, args, Stdio::null())?;
     let (sender, end) = mpsc::channel();
     let errors = read_in_background(child.stderr.take());
     let output = read_in_background(child.stdout.take());
@@ -66,7 +76,18 @@ fn run(path: &Path, args: &[String]) -> Result<String, String> {
     if status.success() { Ok(output) } else { Err(format!("{status}: {}", essence(&errors))) }
 }
 
-fn read_in_background(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+/// Starts a program whose output and errors can be read.
+pub(crate) fn spawn(path: &Path, args: &[String], input: Stdio) -> Result<Child, String> {
+    Command::new(path)
+        .args(args)
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{} cannot be started: {error}", path.display()))
+}
+
+pub(crate) fn read_in_background(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(mut pipe) = pipe {
@@ -77,14 +98,14 @@ fn read_in_background(pipe: Option<impl Read + Send + 'static>) -> thread::JoinH
     })
 }
 
-fn kill(child: &mut Child) {
+pub(crate) fn kill(child: &mut Child) {
     // Fails only if it has just ended by itself.
     let _ = child.kill();
     let _ = child.wait();
 }
 
 /// The first lines of what a failed program said, on one line.
-fn essence(errors: &str) -> String {
+pub(crate) fn essence(errors: &str) -> String {
     let lines: Vec<_> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
     if lines.is_empty() { "it said nothing".into() } else { lines.join(" ") }
 }

@@ -11,6 +11,8 @@ use serde_json::Value;
 use crate::go;
 use crate::peer::Peer;
 use crate::process::Program;
+use crate::rows::Workload;
+use crate::wrk::{self, Wrk};
 
 /// The programs there are, and what is to be said about them.
 #[derive(Debug, Default)]
@@ -19,8 +21,17 @@ pub struct Programs {
     pub found: BTreeMap<Peer, Program>,
     /// The version of each runtime.
     pub versions: BTreeMap<Peer, String>,
+    /// The client of the workloads that are served, if one of them is to be run.
+    pub wrk: Option<Wrk>,
     /// What is missing, why, and what to do.
     pub notes: Vec<String>,
+}
+
+impl Programs {
+    /// Whether what `workload` needs beside them is there.
+    pub fn can_run(&self, workload: &Workload) -> bool {
+        self.wrk.is_some() || !workload.is_served()
+    }
 }
 
 /// Where this package is.
@@ -28,12 +39,15 @@ pub fn bench_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Builds the programs of `peers`.
-pub fn build(peers: &[Peer]) -> Programs {
+/// Builds the programs of `peers`, and finds what else `workloads` need.
+pub fn build(peers: &[Peer], workloads: &[&Workload]) -> Programs {
     let mut programs = Programs::default();
     build_rust(peers, &mut programs);
     if peers.contains(&Peer::Go) {
         build_go(&mut programs);
+    }
+    if workloads.iter().any(|workload| workload.is_served()) {
+        find_wrk(&mut programs);
     }
     programs
 }
@@ -96,6 +110,16 @@ fn build_go(programs: &mut Programs) {
     }
 }
 
+fn find_wrk(programs: &mut Programs) {
+    programs.wrk = Wrk::find();
+    if programs.wrk.is_none() {
+        programs.notes.push(format!(
+            "wrk is not installed: the figures that need it are missing, and their aims are undecided. To get it:\n  {}",
+            wrk::REMEDY
+        ));
+    }
+}
+
 /// Where cargo puts what it builds: this program is in its `release` or `debug`.
 fn target_dir() -> PathBuf {
     let beside = env::current_exe().ok().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
@@ -120,6 +144,15 @@ fn version_in(lock: &str, krate: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::WORKLOADS;
+
+    #[test]
+    fn what_is_served_needs_its_client() {
+        let without = Programs::default();
+        let runnable = WORKLOADS.iter().filter(|workload| without.can_run(workload)).count();
+        let served = WORKLOADS.iter().filter(|workload| workload.is_served()).count();
+        assert_eq!((runnable, served), (WORKLOADS.len() - 1, 1));
+    }
 
     #[test]
     fn versions_come_from_the_lock_file() {

@@ -37,6 +37,9 @@ pub struct Row {
     pub aim: Aim,
 }
 
+/// Those whose programs only serve. Their client is wrk (`wrk.rs`), which takes their sizes `connections` and `seconds`.
+const SERVED: &[&str] = &["http_hello"];
+
 /// All of them, in the table's order.
 pub const WORKLOADS: &[Workload] = &[
     Workload {
@@ -215,6 +218,17 @@ pub const WORKLOADS: &[Workload] = &[
         limits: &[],
         rows: &[Row { title: "TCP echo, round trips per s", metric: "per_s", aim: AtLeast(1.0, May) }],
     },
+    Workload {
+        name: "http_hello",
+        about: "an HTTP server that says hello, wrk -t1 -c64 beside it; gosched and tokio: hyper; may: may_minihttp",
+        sizes: &[("connections", 64), ("seconds", 4)],
+        quick: &[("seconds", 1)],
+        limits: &[],
+        rows: &[
+            Row { title: "HTTP hello, requests per s", metric: "per_s", aim: AtLeast(1.0, Tokio) },
+            Row { title: "HTTP hello, p99, µs", metric: "p99_us", aim: AtMost(1.0, Tokio) },
+        ],
+    },
 ];
 
 /// Whether a workload is run at its full size.
@@ -241,6 +255,11 @@ impl Workload {
     /// Whether one runtime gets less to do than the others.
     pub fn is_limited(&self, peer: Peer, scale: Scale) -> bool {
         self.sizes_for(peer, scale) != self.scaled(scale).collect::<Vec<_>>()
+    }
+
+    /// Whether its programs only serve.
+    pub fn is_served(&self) -> bool {
+        SERVED.contains(&self.name)
     }
 
     /// Whether the name or a title contains `pattern`, whatever the case.
@@ -281,6 +300,14 @@ mod tests {
             let known = |(name, _): &Size| workload.sizes.iter().any(|(size, _)| size == name);
             assert!(workload.quick.iter().all(known), "{}", workload.name);
             assert!(workload.limits.iter().all(|(_, sizes)| sizes.iter().all(known)), "{}", workload.name);
+        }
+    }
+
+    #[test]
+    fn what_is_served_has_the_sizes_of_its_client() {
+        for name in SERVED {
+            let sizes = workload(name).sizes;
+            assert!(["connections", "seconds"].iter().all(|need| sizes.iter().any(|(name, _)| name == need)));
         }
     }
 

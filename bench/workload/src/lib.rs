@@ -6,6 +6,8 @@
 //! bench-tokio list                                     prints the names of its workloads, one a line
 //! bench-tokio spawn_join procs=2 n=1000000 batch=1000  runs one, prints its figures on one line:
 //! ns=451.3
+//! bench-tokio http_hello procs=2                       serves until its input ends, after a first line that says where:
+//! port=40123
 //! ```
 //!
 //! A workload is a function from [`Params`] to a [`Sample`]. It starts its runtime itself, and starts
@@ -18,6 +20,7 @@ mod lateness;
 mod memory;
 mod params;
 mod sample;
+mod serving;
 
 use std::process::ExitCode;
 
@@ -26,6 +29,7 @@ pub use lateness::{LONGEST, Lateness, percentiles, sleep_of};
 pub use memory::{grown_by_each, resident};
 pub use params::Params;
 pub use sample::Sample;
+pub use serving::{GREETING, announce};
 
 /// A workload's name and the function that runs it.
 pub type Entry = (&'static str, fn(&Params) -> Sample);

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod chan;
+mod http;
 mod lock;
 mod monitor;
 mod net;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         ("loops", monitor::loops),
         ("handoff", monitor::handoff),
         ("tcp_echo", net::tcp_echo),
+        ("http_hello", http::hello),
     ])
 }
 

@@ -2,6 +2,7 @@
 //! smaller sizes: see `src/rows.rs`. Its stacks are 32 KiB, its default.
 
 mod chan;
+mod http;
 mod lock;
 mod net;
 mod park;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         ("chan_ring", chan::ring),
         ("skynet", chan::skynet),
         ("tcp_echo", net::tcp_echo),
+        ("http_hello", http::hello),
     ])
 }
 

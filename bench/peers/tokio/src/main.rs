@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod chan;
+mod http;
 mod lock;
 mod net;
 mod park;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         ("chan_ring", chan::ring),
         ("skynet", chan::skynet),
         ("tcp_echo", net::tcp_echo),
+        ("http_hello", http::hello),
     ])
 }
 
@@ -54,6 +56,13 @@ fn run_with_time(params: &Params, workload: impl Future<Output = Sample> + Send 
 fn run_with_io(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
     let mut builder = builder(params);
     builder.enable_io();
+    run_on(builder, workload)
+}
+
+/// As [`run`], with sockets and timers.
+fn run_with_all(params: &Params, workload: impl Future<Output = Sample> + Send + 'static) -> Sample {
+    let mut builder = builder(params);
+    builder.enable_all();
     run_on(builder, workload)
 }
 
