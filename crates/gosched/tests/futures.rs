@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -194,4 +196,63 @@ fn a_waker_may_use_the_library() {
     thread::park();
     assert_eq!(busy.1.load(Ordering::Relaxed), 3);
     assert!(Pin::new(&mut future).poll(&mut Context::from_waker(&waker)).is_ready());
+}
+
+/// D5: a future that is polled on another thread finds that thread's thread-locals, though the compiler sees a loop. (Seen to
+/// fail in release, where the poll was inlined in the loop.)
+#[gosched::test]
+fn a_future_finds_the_thread_locals_of_whoever_polls_it() {
+    std::thread_local!(static HERE: Cell<usize> = const { Cell::new(0) });
+    #[inline(never)]
+    fn address(of: &Cell<usize>) -> usize {
+        std::hint::black_box(ptr::from_ref(of).addr())
+    }
+    #[inline(never)]
+    fn here() -> usize {
+        HERE.with(address)
+    }
+    struct Poller {
+        wakers: mpsc::Sender<Waker>,
+        polls: usize,
+        moves: usize,
+        wrong: usize,
+        before: usize,
+    }
+    impl Future for Poller {
+        type Output = (usize, usize);
+
+        #[inline(always)]
+        fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(usize, usize)> {
+            let (found, here) = (HERE.with(address), here());
+            self.wrong += usize::from(found != here);
+            self.moves += usize::from(here != self.before);
+            self.before = here;
+            self.polls += 1;
+            if self.polls == 2_000 {
+                return Poll::Ready((self.moves, self.wrong));
+            }
+            self.wakers.send(cx.waker().clone()).unwrap();
+            Poll::Pending
+        }
+    }
+
+    let (sender, wakers) = mpsc::channel::<Waker>();
+    // From outside, so that any thread of the runtime may go on.
+    let outside = std::thread::spawn(move || wakers.into_iter().for_each(Waker::wake));
+    let all: Vec<_> = (0..8)
+        .map(|_| {
+            let wakers = sender.clone();
+            gosched::go(move || {
+                gosched::future::block_on(Poller { wakers, polls: 0, moves: 0, wrong: 0, before: here() })
+            })
+        })
+        .collect();
+    let (moves, wrong) = all
+        .into_iter()
+        .map(|one| one.join().unwrap())
+        .fold((0, 0), |(m, w), (moves, wrong)| (m + moves, w + wrong));
+    drop(sender);
+    outside.join().unwrap();
+    assert_eq!(wrong, 0, "of {moves} moves");
+    assert!(moves > 0 || gosched::runtime::maxprocs(None) == 1, "nobody was moved, so nothing was seen");
 }

@@ -10,7 +10,7 @@ pub mod hyper;
 mod task;
 
 use core::future::Future;
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 
 use crate::runtime;
@@ -40,7 +40,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut cx = Context::from_waker(&waker);
     let mut waited = false;
     loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut cx) {
+        if let Poll::Ready(value) = poll(future.as_mut(), &mut cx) {
             if !waited {
                 runtime::checkpoint();
             }
@@ -49,4 +49,11 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         task.wait();
         waited = true;
     }
+}
+
+/// Polls once. Never inlined: between two polls the goroutine may move to another thread, and within one function the compiler
+/// keeps the address of a thread-local (D5). In one loop with the wait, hyper's cached date was used by two threads at once.
+#[inline(never)]
+fn poll<F: Future>(future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    future.poll(cx)
 }
