@@ -5,7 +5,7 @@
 mod common;
 
 use std::future::Future;
-use std::io;
+use std::io::{self, Write};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -202,6 +202,36 @@ fn block_on_misses_no_wake_up() {
         }
         for _ in 0..100 {
             assert_eq!(block_on(Twice(0)), 4);
+        }
+    });
+}
+
+/// The end of the stream that is reported together with the last bytes is found, though the read that took them was short.
+#[test]
+fn an_end_that_comes_with_the_last_bytes() {
+    with_procs("an_end_that_comes_with_the_last_bytes", || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        for _ in 0..200 {
+            let reader = TcpStream::connect(address).unwrap();
+            let (mut writer, _) = listener.accept().unwrap();
+            let reading = go(move || {
+                block_on(async {
+                    let mut buffer = [0; 100];
+                    let mut lengths = Vec::new();
+                    loop {
+                        match read(&reader, &mut buffer).await.unwrap() {
+                            0 => return lengths,
+                            n => lengths.push(n),
+                        }
+                    }
+                })
+            });
+            // It waits now, with one processor; then bytes and end come before anybody polls.
+            gosched::yield_now();
+            writer.write_all(b"bye").unwrap();
+            drop(writer);
+            assert_eq!(reading.join().unwrap(), [3]);
         }
     });
 }

@@ -42,11 +42,13 @@ pub struct Directions {
     pub read: bool,
     /// There is room.
     pub write: bool,
+    /// With this, the end of the stream, an error or urgent data was reported: see [`Edges::are_plain`].
+    pub special: bool,
 }
 
 impl Directions {
     /// Both.
-    pub const BOTH: Directions = Directions { read: true, write: true };
+    pub const BOTH: Directions = Directions { read: true, write: true, special: false };
 
     fn has(self, direction: Direction) -> bool {
         match direction {
@@ -56,9 +58,27 @@ impl Directions {
     }
 }
 
-/// How many edges a direction had seen.
+/// How many edges a direction had seen, and in the lowest bit whether one of them was special.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edges(u64);
+
+const SPECIAL: u64 = 1;
+const ONE_EDGE: u64 = 2;
+
+impl Edges {
+    /// Whether all of them told of bytes only. Then somebody who has read less than there was room for has read all that
+    /// these edges told of. (If not, a last byte, the end or an error may still be there, and nothing will tell of it again.)
+    #[must_use]
+    pub fn are_plain(self) -> bool {
+        self.0 & SPECIAL == 0
+    }
+
+    /// As a number: the same one for the same edges.
+    #[must_use]
+    pub fn to_bits(self) -> u64 {
+        self.0
+    }
+}
 
 /// Somebody who waits for a direction, in its own frame.
 pub struct WaitNode<W> {
@@ -236,7 +256,7 @@ impl<W> Queue<W> {
 /// // SAFETY: the node stays where it is until the report has taken it out.
 /// unsafe { room.enqueue(&node) };
 /// let mut woken = Vec::new();
-/// let left = readiness.report(0, Directions { read: true, write: false }, ready, |who| {
+/// let left = readiness.report(0, Directions { read: true, write: false, special: false }, ready, |who| {
 ///     if let Woken::Waiter(waiter) = who {
 ///         woken.push(waiter);
 ///     }
@@ -288,10 +308,11 @@ impl<W> Readiness<W> {
     }
 
     /// Under the lock.
-    fn count_edge(&self, direction: Direction) {
+    fn count_edge(&self, direction: Direction, special: bool) {
         let edges = &self.edges[direction as usize];
+        let counted = edges.load(Ordering::Relaxed).wrapping_add(ONE_EDGE);
         // ORDERING: Release pairs with `edges`.
-        edges.store(edges.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        edges.store(counted | if special { SPECIAL } else { 0 }, Ordering::Release);
     }
 
     /// The right to wait for the next edge; `None` if there was one since `seen`, or if the descriptor was closed.
@@ -327,6 +348,10 @@ impl<W> Readiness<W> {
     pub fn renew(&self, outcome: Outcome, mut sink: impl FnMut(Woken<W>)) -> usize {
         let mut queues = self.queues.lock();
         self.generation.store(self.generation().wrapping_add(1), Ordering::Relaxed);
+        for edges in &self.edges {
+            // Relaxed: the edges that are counted next are what others see.
+            edges.store(edges.load(Ordering::Relaxed) & !SPECIAL, Ordering::Relaxed);
+        }
         self.wake(&mut queues, Directions::BOTH, outcome, &mut sink)
     }
 
@@ -340,7 +365,7 @@ impl<W> Readiness<W> {
         let mut left = 0;
         for direction in [Direction::Read, Direction::Write] {
             if directions.has(direction) {
-                self.count_edge(direction);
+                self.count_edge(direction, directions.special);
                 left += queues[direction as usize].wake_all(outcome, sink);
             }
         }

@@ -18,7 +18,7 @@ use support::check;
 
 const READY: Outcome = Outcome::MIN.saturating_add(7);
 const TIMED_OUT: Outcome = Outcome::MIN;
-const INPUT: Directions = Directions { read: true, write: false };
+const INPUT: Directions = Directions { read: true, write: false, special: false };
 
 type Waiter = Arc<Note>;
 

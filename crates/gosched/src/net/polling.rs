@@ -38,4 +38,35 @@ impl<S: StdSocket> Socket<S> {
             }
         }
     }
+
+    /// As [`poll`](Socket::poll), for a read into `room` bytes. If one that was short has left nothing, the next call waits at
+    /// once: it saves the system call that would only say so.
+    fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        room: usize,
+        after_short: AfterShort,
+        mut op: impl FnMut(&S) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.poll(cx, Direction::Read, |stream| {
+            let seen = self.source.seen(Direction::Read);
+            if self.source.is_drained(seen) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let read = op(stream)?;
+            if after_short == AfterShort::Nothing && (1..room).contains(&read) {
+                self.source.note_drained(seen);
+            }
+            Ok(read)
+        })
+    }
+}
+
+/// What may still be there after a read from a stream that took less than it had room for, if no end and no error was reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterShort {
+    /// TCP reads take what there is.
+    Nothing,
+    /// Reads from a Unix stream also stop after a message with descriptors.
+    More,
 }

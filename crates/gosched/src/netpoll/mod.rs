@@ -147,7 +147,7 @@ fn poll(how: How) -> List<G> {
 /// Ends the waits that a report is about. Returns how many left their queues.
 fn pass_on(report: Report, ready: &mut List<G>) -> usize {
     let (readiness, generation) = slab::find(report.source);
-    let directions = Directions { read: report.input, write: report.output };
+    let directions = Directions { read: report.input, write: report.output, special: report.special };
     readiness.report(generation, directions, READY, |woken| match woken {
         Woken::Waiter(waiter) => collect(waiter, ready),
         Woken::Task(node) => collect_task(node, ready),
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_late_report_is_told_off() {
         let place = slab::Place::take();
-        let late = Report { source: place.registration(), input: true, output: true };
+        let late = Report { source: place.registration(), input: true, output: true, special: false };
         place.state().renew(READY, |_| panic!("nobody waits"));
         // Used again: whoever waits for the new one has seen its edges.
         let before = [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction));

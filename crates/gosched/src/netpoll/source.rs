@@ -47,17 +47,30 @@ pub(crate) struct Source<S> {
 /// The registration of a descriptor that is open for as long as this lives.
 pub(super) struct Slot {
     registration: AtomicU64,
+    /// The edges whose bytes have all been read, if that is known.
+    #[cfg(any(feature = "futures-io", feature = "hyper"))]
+    pub(super) drained: AtomicU64,
     fd: RawFd,
 }
 
+/// No edges.
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+const NOT_DRAINED: u64 = u64::MAX;
+
 /// What had been reported when something was tried. `None`: the source was not registered yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen(Option<(u64, Edges)>);
+pub(crate) struct Seen(pub(super) Option<(u64, Edges)>);
 
 impl<S: AsFd> Source<S> {
     /// Not registered.
     pub(crate) fn new(io: S) -> Source<S> {
-        Source { slot: Slot { registration: AtomicU64::new(0), fd: io.as_fd().as_raw_fd() }, io }
+        let slot = Slot {
+            registration: AtomicU64::new(0),
+            #[cfg(any(feature = "futures-io", feature = "hyper"))]
+            drained: AtomicU64::new(NOT_DRAINED),
+            fd: io.as_fd().as_raw_fd(),
+        };
+        Source { slot, io }
     }
 
     #[inline]

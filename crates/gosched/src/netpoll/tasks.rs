@@ -11,6 +11,7 @@
 //! Invariant: under the lock, `runner` is there exactly while the goroutine waits, and then nothing is due.
 
 use core::panic::Location;
+use core::sync::atomic::Ordering;
 use core::task::Waker;
 use std::io;
 use std::os::fd::AsFd;
@@ -41,6 +42,21 @@ impl<S: AsFd> Source<S> {
     /// See [`Slot::wait_async`].
     pub(crate) fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
         self.slot.wait_async(direction, seen, waker)
+    }
+
+    /// A read of a byte stream that was tried after `seen` took less than it had room for: what had been reported by then is
+    /// read, and whatever comes will be reported.
+    pub(crate) fn note_drained(&self, seen: Seen) {
+        if let Some((_, edges)) = seen.0
+            && edges.are_plain()
+        {
+            self.slot.drained.store(edges.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a read can't find anything, because nothing was reported since one was short.
+    pub(crate) fn is_drained(&self, seen: Seen) -> bool {
+        seen.0.is_some_and(|(_, edges)| edges.to_bits() == self.slot.drained.load(Ordering::Relaxed))
     }
 }
 

@@ -26,12 +26,15 @@ use rustix::time::{
 const INTEREST: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::OUT)
     .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::PRI)
     .union(epoll::EventFlags::ET);
 /// What makes a source worth reading from: also errors, which a read then reports.
-const INPUT: epoll::EventFlags = epoll::EventFlags::IN
-    .union(epoll::EventFlags::RDHUP)
+const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(SPECIAL);
+/// What a read may stop before, though more can be read: the end, an error, urgent data.
+const SPECIAL: epoll::EventFlags = epoll::EventFlags::RDHUP
     .union(epoll::EventFlags::HUP)
-    .union(epoll::EventFlags::ERR);
+    .union(epoll::EventFlags::ERR)
+    .union(epoll::EventFlags::PRI);
 /// What makes a source worth writing to.
 const OUTPUT: epoll::EventFlags =
     epoll::EventFlags::OUT.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
@@ -66,6 +69,8 @@ pub(crate) struct Report {
     pub(crate) source: u64,
     pub(crate) input: bool,
     pub(crate) output: bool,
+    /// One of [`SPECIAL`]'s.
+    pub(crate) special: bool,
 }
 
 /// An epoll set and its bell.
@@ -118,7 +123,12 @@ impl Epoll {
                 (TIMER, How::Block(_)) => self.timer.get().into_iter().for_each(silence),
                 (source, _) => {
                     reports += 1;
-                    each(Report { source, input: flags.intersects(INPUT), output: flags.intersects(OUTPUT) });
+                    each(Report {
+                        source,
+                        input: flags.intersects(INPUT),
+                        output: flags.intersects(OUTPUT),
+                        special: flags.intersects(SPECIAL),
+                    });
                 }
             }
         }
@@ -236,7 +246,10 @@ mod tests {
         let epoll = Epoll::new().unwrap();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         epoll.add(ours.as_fd(), 7).unwrap();
-        assert_eq!(look(&epoll, How::Look), [Report { source: 7, input: false, output: true }]);
+        assert_eq!(
+            look(&epoll, How::Look),
+            [Report { source: 7, input: false, output: true, special: false }]
+        );
         assert_eq!(look(&epoll, How::Look), []);
         for _ in 0..2 {
             theirs.write_all(b"x").unwrap();

@@ -9,13 +9,14 @@ use futures_io::{AsyncRead, AsyncWrite};
 use gosched_queue::Direction;
 
 use crate::net::TcpStream;
+use crate::net::polling::AfterShort;
 use crate::os::unix::net::UnixStream;
 
 macro_rules! streams {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $after_short:ident),*) => {$(
         impl AsyncRead for $type {
             fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-                self.0.poll(cx, Direction::Read, |mut stream| stream.read(buf))
+                self.0.poll_read(cx, buf.len(), AfterShort::$after_short, |mut stream| stream.read(buf))
             }
 
             fn poll_read_vectored(
@@ -23,7 +24,8 @@ macro_rules! streams {
                 cx: &mut Context<'_>,
                 bufs: &mut [IoSliceMut<'_>],
             ) -> Poll<io::Result<usize>> {
-                self.0.poll(cx, Direction::Read, |mut stream| stream.read_vectored(bufs))
+                let room = bufs.iter().map(|buf| buf.len()).sum();
+                self.0.poll_read(cx, room, AfterShort::$after_short, |mut stream| stream.read_vectored(bufs))
             }
         }
 
@@ -51,4 +53,4 @@ macro_rules! streams {
     )*};
 }
 
-streams!(TcpStream, &TcpStream, UnixStream, &UnixStream);
+streams!(TcpStream: Nothing, &TcpStream: Nothing, UnixStream: More, &UnixStream: More);

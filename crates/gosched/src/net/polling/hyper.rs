@@ -10,36 +10,39 @@ use hyper::rt::ReadBufCursor;
 use rustix::net::{RecvFlags, recv};
 
 use crate::net::TcpStream;
+use crate::net::polling::AfterShort;
 use crate::net::socket::{Socket, StdSocket};
 use crate::os::unix::net::UnixStream;
 
 /// Reads into what is free of `buf`.
 fn poll_read<S: StdSocket>(
     socket: &Socket<S>,
+    after_short: AfterShort,
     cx: &mut Context<'_>,
     mut buf: ReadBufCursor<'_>,
 ) -> Poll<io::Result<()>> {
-    let read = socket.poll(cx, Direction::Read, |stream| {
+    let room = buf.remaining();
+    let read = |stream: &S| {
         // SAFETY: `recv` does not make bytes uninitialised that were initialised.
         let free = unsafe { buf.as_mut() };
         let ((read, _), _) = recv(stream, free, RecvFlags::empty())?;
         Ok(read.len())
-    });
-    let n = ready!(read)?;
+    };
+    let n = ready!(socket.poll_read(cx, room, after_short, read))?;
     // SAFETY: the kernel has written `n` bytes there.
     unsafe { buf.advance(n) };
     Poll::Ready(Ok(()))
 }
 
 macro_rules! streams {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $after_short:ident),*) => {$(
         impl hyper::rt::Read for $type {
             fn poll_read(
                 self: Pin<&mut Self>,
                 cx: &mut Context<'_>,
                 buf: ReadBufCursor<'_>,
             ) -> Poll<io::Result<()>> {
-                poll_read(&self.0, cx, buf)
+                poll_read(&self.0, AfterShort::$after_short, cx, buf)
             }
         }
 
@@ -71,4 +74,4 @@ macro_rules! streams {
     )*};
 }
 
-streams!(TcpStream, UnixStream);
+streams!(TcpStream: Nothing, UnixStream: More);
