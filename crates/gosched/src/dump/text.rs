@@ -1,7 +1,7 @@
 //! The dump as text: the scheduler in a paragraph, and each goroutine with its stack, in Go's form.
 //!
-//! Each goroutine has its own head and stack (S48, S49), unless there are very many: then those that are alike in all that is
-//! shown of them but their number are shown once.
+//! Each goroutine has its own head and stack (S48, S49), unless more than a few are alike in all that is shown of them but their
+//! number: those are shown once, with a count.
 
 use core::fmt::{self, Write};
 use core::hash::{Hash, Hasher};
@@ -18,8 +18,10 @@ use crate::g::{G, MAIN_ID, Name, View, since};
 use crate::sched::SCHED;
 use crate::timers::now;
 
-/// How many goroutines are listed one by one. If there are more, so many different ones are listed, and the others counted.
+/// How many entries are listed; the goroutines of the others are counted.
 const LISTED: usize = 1000;
+/// How many that are alike are still listed one by one.
+const FEW: usize = 10;
 /// How many ids of those with the same stack are shown.
 const IDS: usize = 10;
 
@@ -103,36 +105,43 @@ impl Dumper {
     }
 }
 
-/// Each for itself; if they are too many for that, those that are alike together.
+/// Each for itself; those of which more than a few are alike together.
 fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
-    let few = seen.len() <= LISTED;
+    let mut kinds: Map<Alike, Kind> = Map::default();
+    for (view, stack, shown) in &seen {
+        kinds.entry(alike(view, *stack, shown)).or_default().members += 1;
+    }
     let mut groups: Vec<Group> = Vec::new();
-    let mut known: Map<Alike, usize> = Map::default();
     for (view, stack, shown) in seen {
-        let state = State { text: view.state, stack };
-        let next = groups.len();
-        let index = if few { next } else { *known.entry(alike(&view, state, &shown)).or_insert(next) };
-        match groups.get_mut(index) {
-            Some(group) => {
+        let kind = kinds.entry(alike(&view, stack, &shown)).or_default();
+        match kind.group {
+            Some(index) if kind.members > FEW => {
+                let group = &mut groups[index];
                 group.longest = group.longest.max(view.waited);
                 group.others.push(view.id);
             }
-            None => groups.push(Group {
-                longest: view.waited,
-                first: view,
-                others: Vec::new(),
-                stack: shown,
-                state,
-            }),
+            _ => {
+                kind.group = Some(groups.len());
+                let state = State { text: view.state, stack };
+                let longest = view.waited;
+                groups.push(Group { first: view, others: Vec::new(), longest, stack: shown, state });
+            }
         }
     }
     groups
 }
 
-fn alike(view: &View, state: State, shown: &Rc<Shown>) -> Alike {
+/// Goroutines that are alike: how many there are, and where the last one is listed.
+#[derive(Default)]
+struct Kind {
+    members: usize,
+    group: Option<usize>,
+}
+
+fn alike(view: &View, stack: Stack, shown: &Rc<Shown>) -> Alike {
     Alike {
         name: view.name.clone(),
-        state,
+        state: State { text: view.state, stack },
         stack: Rc::as_ptr(shown),
         creator: view.creator,
         place: Place(view.place),

@@ -160,8 +160,9 @@ pub fn unlock_os_thread() {
 /// created at src/main.rs:5:5
 /// ```
 ///
-/// The runtime's own frames are left out at both ends, and calls that were inlined are shown. If there are more than a thousand
-/// goroutines, those that differ in nothing but their number are shown once, with a count. Functions have their names also without debug information, then without lines.
+/// The runtime's own frames are left out at both ends, and calls that were inlined are shown. Of goroutines that differ in nothing but
+/// their number up to ten are listed; more of a kind are shown once, with a count. Functions have their names also without debug
+/// information, then without lines.
 /// It takes some milliseconds the first time, when debug information is read, and later microseconds per goroutine.
 ///
 /// Never moves the calling goroutine; blocks its thread meanwhile. Others go on, so what the text says of two of them need not
