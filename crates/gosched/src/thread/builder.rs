@@ -7,7 +7,7 @@ use std::io;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use gosched_switch::StackClass;
+use gosched_switch::{StackClass, min_size};
 
 use super::join::{JoinHandle, Joinable};
 use super::scope::{Scope, ScopedJoinHandle};
@@ -140,8 +140,8 @@ impl Builder {
         self
     }
 
-    /// How far its stack may grow, in bytes: rounded up to a power of two, at most 1 GiB. Memory is used only as far
-    /// as it is touched.
+    /// How far its stack may grow, in bytes: rounded up to a power of two and, as std does, to the smallest stack that
+    /// works (32 KiB on most machines); at most 1 GiB. Memory is used only as far as it is touched.
     ///
     /// ```
     /// let deep = gosched::thread::Builder::new().stack_size(8 << 20).spawn(|| {
@@ -178,10 +178,10 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// If the stack size is too small or absurdly large; the text says what is possible.
+    /// If the stack size is absurdly large; the text says what is possible.
     ///
     /// ```
-    /// let error = gosched::thread::Builder::new().stack_size(1).spawn(|| ()).unwrap_err();
+    /// let error = gosched::thread::Builder::new().stack_size(usize::MAX).spawn(|| ()).unwrap_err();
     /// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     /// ```
     #[track_caller]
@@ -254,7 +254,7 @@ impl Builder {
     fn into_spawn(self, place: &'static Location<'static>) -> io::Result<Spawn> {
         let class = self
             .stack_size
-            .map(StackClass::for_size)
+            .map(|bytes| StackClass::for_size(bytes.max(min_size())))
             .transpose()
             .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, StackSizeError(why)))?;
         let name = self.name.map(|name| {
