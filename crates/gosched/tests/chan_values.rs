@@ -258,3 +258,18 @@ fn auto_traits() {
         "Sender { .. } Receiver { .. } Iter { .. } TryIter { .. }"
     );
 }
+
+/// The errors say what `crossbeam_channel`'s say; those with a value don't ask it for a `Debug`, and are in quotes.
+#[test]
+fn error_texts() {
+    struct Silent;
+    let (s, r) = bounded(1);
+    let text = |error: &dyn std::fmt::Debug| format!("{error:?}");
+    s.send(Silent).unwrap();
+    assert_eq!(text(&s.try_send(Silent)), r#"Err("Full(..)")"#);
+    assert_eq!(text(&s.send_timeout(Silent, Duration::ZERO)), r#"Err("SendTimeoutError(..)")"#);
+    drop(r);
+    assert_eq!(text(&s.try_send(Silent)), r#"Err("Disconnected(..)")"#);
+    assert_eq!(text(&s.send(Silent)), r#"Err("SendError(..)")"#);
+    assert_eq!(s.send(Silent).unwrap_err().to_string(), "sending on a disconnected channel");
+}

@@ -1,4 +1,5 @@
-//! The errors, with the texts of `crossbeam_channel`.
+//! The errors, with the texts of `crossbeam_channel`: those that carry a value have a `Debug` of their own, in quotes, so that
+//! the value need have none.
 
 use core::error::Error;
 use core::fmt;
@@ -316,22 +317,23 @@ impl From<RecvError> for RecvTimeoutError {
 
 impl<T> fmt::Debug for SendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad("SendError(..)")
+        fmt::Debug::fmt("SendError(..)", f)
     }
 }
 
 impl<T> fmt::Debug for TrySendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+        let text = match self {
             TrySendError::Full(_) => "Full(..)",
             TrySendError::Disconnected(_) => "Disconnected(..)",
-        })
+        };
+        fmt::Debug::fmt(text, f)
     }
 }
 
 impl<T> fmt::Debug for SendTimeoutError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad("SendTimeoutError(..)")
+        fmt::Debug::fmt("SendTimeoutError(..)", f)
     }
 }
 
