@@ -251,7 +251,8 @@ fn auto_traits() {
     all::<Sender<std::cell::Cell<u8>>>();
     all::<Receiver<std::cell::Cell<u8>>>();
     send_and_sync::<Select<'_>>();
-    let _: Option<SelectedOperation<'_>> = None;
+    fn unwind<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    unwind::<SelectedOperation<'_>>();
     let (s, r) = bounded::<u8>(0);
     assert_eq!(
         format!("{s:?} {r:?} {:?} {:?}", r.iter(), r.try_iter()),

@@ -6,6 +6,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::time::Duration;
 use std::time::Instant;
 
@@ -378,6 +379,10 @@ pub struct SelectedOperation<'a> {
     slot: Slot,
     not_send: PhantomData<*mut ()>,
 }
+
+// As crossbeam's: what is chosen is whole, or undone by the destructor, whatever unwinds.
+impl UnwindSafe for SelectedOperation<'_> {}
+impl RefUnwindSafe for SelectedOperation<'_> {}
 
 impl SelectedOperation<'_> {
     /// The number that the operation was given when it was added.
