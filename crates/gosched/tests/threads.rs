@@ -308,6 +308,14 @@ fn joining_oneself_panics() {
     assert!(told.get().unwrap().contains("called join on itself"), "{told:?}");
 }
 
+/// As std's, whatever the result is: it does not lie in the handle.
+#[test]
+fn handles_have_the_traits_of_stds() {
+    fn all<T: Send + Sync + Unpin>() {}
+    all::<thread::JoinHandle<std::marker::PhantomPinned>>();
+    all::<thread::ScopedJoinHandle<'_, std::marker::PhantomPinned>>();
+}
+
 /// A handle may be joined by somebody else than its creator, also by a foreign thread.
 #[gosched::test]
 fn handles_travel() {

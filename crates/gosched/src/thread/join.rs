@@ -32,6 +32,8 @@ pub(super) struct Joinable<T> {
 unsafe impl<T> Send for Joinable<T> {}
 // SAFETY: through `&Joinable` the result can't be reached.
 unsafe impl<T> Sync for Joinable<T> {}
+// The T lies with the goroutine, not in here.
+impl<T> Unpin for Joinable<T> {}
 
 impl<T> Joinable<T> {
     /// # Safety
