@@ -37,6 +37,18 @@ fn extremes() {
     for_ever.join().unwrap();
 }
 
+/// S46: std's old names, in milliseconds.
+#[gosched::test]
+#[allow(deprecated)]
+fn milliseconds() {
+    let began = Instant::now();
+    thread::sleep_ms(3);
+    thread::park_timeout_ms(2);
+    assert!(began.elapsed() >= Duration::from_millis(5));
+    thread::current().unpark();
+    thread::park_timeout_ms(u32::MAX);
+}
+
 /// S46, S18: a thousand sleepers at once need no thread each, and together take about as long as one. With 1, 2 and 8 Ps.
 #[test]
 fn sleepers_share_the_time() {

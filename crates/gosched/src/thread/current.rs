@@ -196,6 +196,17 @@ pub fn park_timeout(limit: Duration) {
     let _ = timer.disarm();
 }
 
+/// As [`park`], but returns after `ms` milliseconds at the latest. A moving call.
+///
+/// ```
+/// #[allow(deprecated)]
+/// gosched::thread::park_timeout_ms(1);
+/// ```
+#[deprecated(note = "replaced by `gosched::thread::park_timeout`, as in std")]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(u64::from(ms)));
+}
+
 fn park_thread_timeout(limit: Duration) {
     let parker = ThreadParker::current();
     if parker.token.park(parker.id) == Token::Absent

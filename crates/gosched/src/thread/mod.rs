@@ -13,11 +13,15 @@ mod scope;
 mod sleep;
 
 pub use builder::{Builder, spawn};
+#[allow(deprecated)] // std has it too
+pub use current::park_timeout_ms;
 pub use current::{Thread, ThreadId, current, park, park_timeout};
 pub use join::{JoinFuture, JoinHandle};
 pub use local::{AccessError, LocalKey};
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use sleep::sleep;
+#[allow(deprecated)] // std has it too
+pub use sleep::sleep_ms;
 
 pub(crate) use builder::{go_tracked, run_tracked, spawn_main};
 

@@ -38,3 +38,14 @@ pub fn sleep(d: Duration) {
         Commit::Wait
     });
 }
+
+/// Sleeps for at least `ms` milliseconds. A moving call.
+///
+/// ```
+/// #[allow(deprecated)]
+/// gosched::thread::sleep_ms(1);
+/// ```
+#[deprecated(note = "replaced by `gosched::thread::sleep`, as in std")]
+pub fn sleep_ms(ms: u32) {
+    sleep(Duration::from_millis(u64::from(ms)));
+}
