@@ -4,6 +4,7 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use common::{Child, Random, child};
@@ -140,6 +141,36 @@ fn wake_ups_from_outside_wait() {
             parked.join().unwrap();
         }
     });
+}
+
+/// S42, S20: whoever is about to stop the world may have to wait for a P like everybody else, and the P may be with one who
+/// blocks meanwhile: it is taken from that one as always. (Seen to fail when the monitor was put to sleep before the stopper
+/// had its P: the one never took it, the other never got it.)
+#[test]
+fn a_stopper_waits_for_its_p_while_others_block() {
+    let body = || {
+        gosched::run(|| {
+            // Every moving call lets others run: whichever of the stopper's it is, one of these blocks meanwhile.
+            for _ in 0..10 {
+                let blocks = |turns| {
+                    let (sender, receiver) = mpsc::channel();
+                    let blocked = go(move || {
+                        (0..turns).for_each(|_| runtime::checkpoint());
+                        receiver.recv().unwrap();
+                    });
+                    (sender, blocked)
+                };
+                let blocked: Vec<_> = (0..8).map(blocks).collect();
+                stop_the_world(|_| ());
+                for (sender, blocked) in blocked {
+                    sender.send(()).unwrap();
+                    blocked.join().unwrap();
+                }
+            }
+        });
+    };
+    let test = child("a_stopper_waits_for_its_p_while_others_block", body);
+    test.procs(1).env("GOSCHED_DEBUG", "migrate=1").run().ok();
 }
 
 /// API: the closure must not wait or nest, which is said; calls that never move work; a panic starts the world again.

@@ -111,8 +111,9 @@ impl Stopped {
     pub(crate) fn begin() -> Stopped {
         refuse_in_stopped_world("stop it again");
         take_turn();
-        SCHED.close_gate();
+        // Entering may mean to wait for a P, for which the monitor is needed: it sleeps behind a closed gate.
         let rt = Rt::enter_moving();
+        SCHED.close_gate();
         let own = SCHED.stop_the_world(rt.as_ref());
         let m = rt.as_ref().map(|rt| rt.m);
         match m {
