@@ -1,6 +1,7 @@
 //! A chat server: what one says goes to all others. Each client has a goroutine that reads and one that writes; a hub, which
 //! alone knows who is there, passes lines from the ones to the others over channels. Ctrl-C cancels the context that everything
-//! runs in, and the server ends gracefully.
+//! runs in, and the server ends gracefully: the listener is closed, everybody is told, connections are given some time to end,
+//! and who has not by then is named, with its stack.
 //!
 //! `cargo run --release -p gosched-examples --example chat`, then several `nc 127.0.0.1 7778`.
 
@@ -10,20 +11,23 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gosched::chan::{Receiver, Sender, bounded};
-use gosched::net::{Shutdown, TcpStream};
-use gosched::{JoinHandle, context, go, sleep};
-use gosched_examples::{Failure, accept_each, listen, run, until_interrupted};
+use gosched::net::{Shutdown, SocketAddr, TcpStream};
+use gosched::{context, go};
+use gosched_examples::{Connections, Failure, accept_each, listen, run, until_interrupted};
 
 const USAGE: &str = "usage: chat [HOST:PORT]
 
 A chat server, on 127.0.0.1:7778 unless told otherwise (port 0: any that is free). The first line a client sends is its
-name; every other goes to everybody else. Ctrl-C ends it: everybody is told.";
+name; every other goes to everybody else. Ctrl-C ends it: everybody is told, and who does not take it in is named, with
+status 1.";
 
 /// Lines that may wait for a slow client; who has more is dropped.
 const PATIENCE: usize = 100;
+/// How long a line may take to be written to one who does not read.
+const STALLED: Duration = Duration::from_secs(30);
 /// How long connections are given to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -34,6 +38,14 @@ enum Event {
     Leaves { id: usize },
 }
 
+/// One who has connected.
+struct Client {
+    id: usize,
+    peer: SocketAddr,
+    stream: Arc<TcpStream>,
+    events: Sender<Event>,
+}
+
 fn main() -> ExitCode {
     run(USAGE, 0..=1, |arguments| {
         let address = arguments.first().map_or("127.0.0.1:7778", String::as_str);
@@ -42,51 +54,42 @@ fn main() -> ExitCode {
         let (events, inbox) = bounded(PATIENCE);
         // Outside the context: it goes on until the last client has left.
         let hub = go(move || hub(&inbox));
-        let mut clients = Vec::new();
+        let connections = Connections::new();
+        let mut id = 0;
         context::enter(&ctx, || {
-            accept_each(&listener, |stream, _peer| {
-                let (id, events) = (clients.len(), events.clone());
-                clients.push(go(move || serve(id, stream, &events)));
+            accept_each(&listener, |stream, peer| {
+                id += 1;
+                let client = Client { id, peer, stream: Arc::new(stream), events: events.clone() };
+                let writers = connections.clone();
+                connections.go(peer, move || serve(&client, &writers));
             });
         });
         drop(events);
         drop(listener);
-        wait_for(&clients)?;
+        connections.wait(GRACE)?;
         hub.join().map_err(|_| Failure::new("the hub panicked"))?;
         println!("bye");
         Ok(())
     })
 }
 
-/// Waits for all to end, for a while.
-fn wait_for(clients: &[JoinHandle<()>]) -> Result<(), Failure> {
-    let deadline = Instant::now() + GRACE;
-    while clients.iter().any(|client| !client.is_finished()) {
-        if Instant::now() >= deadline {
-            let stragglers: Vec<_> = clients.iter().filter(|client| !client.is_finished()).collect();
-            let ids: Vec<_> = stragglers.iter().map(|client| client.thread().id()).collect();
-            return Err(Failure::new(format!("{} connections did not end: {ids:?}", ids.len())));
-        }
-        sleep(Duration::from_millis(1));
-    }
-    Ok(())
-}
-
 /// Reads what a client says, until it leaves or the context ends.
-fn serve(id: usize, stream: TcpStream, events: &Sender<Event>) {
-    let stream = Arc::new(stream);
+fn serve(client: &Client, writers: &Connections) {
+    let id = client.id;
     let (lines, outbox) = bounded(PATIENCE);
     // The farewell is written when the context has ended already, so not in it.
     let writer = context::enter(&context::background(), || {
-        let stream = Arc::clone(&stream);
-        go(move || write_all(&stream, &outbox))
+        let stream = Arc::clone(&client.stream);
+        writers.go(format_args!("{}, writing", client.peer), move || write_all(&stream, &outbox))
     });
-    let mut input = BufReader::new(&*stream).lines();
-    let tell = |event| context::enter(&context::background(), || events.send(event).is_ok());
+    let mut input = BufReader::new(&*client.stream).lines();
+    let tell = |event| context::enter(&context::background(), || client.events.send(event).is_ok());
     match input.next() {
         Some(Ok(name)) => {
             tell(Event::Joins { id, name, lines });
-            for line in input.map_while(Result::ok) {
+            // What is there to be read can be read also when the context has ended, and some never pause.
+            let ctx = context::current();
+            for line in input.map_while(Result::ok).take_while(|_| !ctx.is_cancelled()) {
                 tell(Event::Says { id, line });
             }
             tell(Event::Leaves { id });
@@ -99,7 +102,7 @@ fn serve(id: usize, stream: TcpStream, events: &Sender<Event>) {
 
 /// Writes what the hub sends to this client, until there is no more or the client is gone.
 fn write_all(mut stream: &TcpStream, lines: &Receiver<Arc<str>>) {
-    let _ = stream.set_write_timeout(Some(GRACE));
+    let _ = stream.set_write_timeout(Some(STALLED));
     for line in lines {
         if stream.write_all(line.as_bytes()).is_err() {
             break;

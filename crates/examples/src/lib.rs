@@ -1,21 +1,25 @@
 //! What the network examples share: a command line with `--help`, errors that say what to do, a loop that accepts connections
-//! and survives shortages, and Ctrl-C as a cancelled context.
+//! and survives shortages, Ctrl-C as a cancelled context, and an end that waits for the connections, but not for ever.
 //!
 //! The programs are in `examples/`: `cargo run --release -p gosched-examples --example echo_server -- --help`.
 
 #![forbid(unsafe_code)]
+
+mod connections;
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use gosched::context::{Context, background};
+use gosched::context::{self, Context, background};
 use gosched::net::{SocketAddr, TcpListener, TcpStream};
 use gosched::os::unix::net::UnixStream;
 use gosched::time;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
+
+pub use connections::Connections;
 
 /// Why a program ends badly: a sentence for its user.
 ///
@@ -150,12 +154,20 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_s
 ///     });
 ///     assert_eq!(served, 1);
 /// # drop(client);
+///     // Also if somebody waits there already, and one after the other.
+///     let ctx = gosched::context::background().with_cancel();
+///     ctx.cancel();
+///     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+///     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+///     gosched::context::enter(&ctx, || gosched_examples::accept_each(&listener, |_, _| unreachable!()));
+/// # drop(client);
 /// });
 /// ```
 pub fn accept_each(listener: &TcpListener, mut each: impl FnMut(TcpStream, SocketAddr)) {
+    let ctx = context::current();
     let mut pause = PAUSES.0;
     let mut said = false;
-    loop {
+    while !ctx.is_cancelled() {
         match listener.accept() {
             Ok((stream, peer)) => {
                 pause = PAUSES.0;

@@ -148,6 +148,52 @@ fn chat() {
     }
 }
 
+/// One who never pauses, so that there is always something to read, does not keep the server from ending.
+#[test]
+fn chat_ends_although_somebody_talks() {
+    let server = Server::start("chat", &["127.0.0.1:0"]);
+    let mut talker = Guest::join(&server, "talker");
+    let mut stream = talker.stream.try_clone().unwrap();
+    let lines = "and another thing\n".repeat(10_000);
+    let talk = std::thread::spawn(move || while stream.write_all(lines.as_bytes()).is_ok() {});
+    std::thread::sleep(Duration::from_millis(100));
+    server.interrupt();
+    talk.join().unwrap();
+    assert_eq!(talker.hear(), "* goodbye");
+}
+
+/// One who never reads can't be told: the server ends all the same, in its time, and says who that is and where its goroutines
+/// are. The others are told.
+#[test]
+fn chat_names_stragglers() {
+    // Many times what the kernel and the server keep for one who does not read, in all.
+    const LINES: usize = 512;
+    const LENGTH: usize = 64 * 1024;
+    let server = Server::start("chat", &["127.0.0.1:0"]);
+    let mut sleeper = Guest::join(&server, "sleeper");
+    let mut ann = Guest::join(&server, "ann");
+    let mut bob = Guest::join(&server, "bob");
+    assert_eq!((ann.hear(), sleeper.hear()), ("* bob is here".into(), "* ann is here".into()));
+    for _ in 0..LINES {
+        ann.say(&"x".repeat(LENGTH));
+        assert_eq!(bob.hear().len(), "ann: ".len() + LENGTH);
+    }
+    let (asleep, awake) = (sleeper.stream.local_addr().unwrap(), ann.stream.local_addr().unwrap());
+    let said = server.interrupt_in_vain();
+    assert!(said.starts_with("these did not end within 5s:"), "{said}");
+    assert!(said.contains(&format!("\"connection {asleep}\" [join, ")), "{said}");
+    assert!(said.contains(&format!("\"connection {asleep}, writing\" [IO wait, ")), "{said}");
+    // Each with its stack, and nobody else.
+    let count = |text| said.lines().filter(|line| line.contains(text)).count();
+    assert_eq!((count(" \"connection "), count("JoinHandle<T>::join(...)")), (2, 1), "{said}");
+    assert!(count("(...)") > 2 && !said.contains(&awake.to_string()), "{said}");
+    for guest in [&mut ann, &mut bob] {
+        let mut rest = String::new();
+        guest.lines.read_to_string(&mut rest).unwrap();
+        assert!(rest.contains("* goodbye"), "{rest:?}");
+    }
+}
+
 #[test]
 fn http_hello_and_tokio_client() {
     let server = Server::start("http_hello", &["127.0.0.1:0"]);

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -94,18 +94,36 @@ impl Server {
 
     /// Ends it as Ctrl-C does; it says goodbye and ends well.
     pub fn interrupt(mut self) {
+        self.press_ctrl_c();
+        assert_eq!(self.line(), "bye");
+        let status = self.ended();
+        assert!(status.success(), "{} ended by {status}", self.name);
+    }
+
+    /// Presses Ctrl-C; it ends badly. What it says on standard error.
+    pub fn interrupt_in_vain(mut self) -> String {
+        self.press_ctrl_c();
+        let status = self.ended();
+        let said = self.errors.iter().collect::<Vec<_>>().join("\n");
+        assert_eq!(status.code(), Some(1), "{} ended by {status}: {said}", self.name);
+        said
+    }
+
+    fn press_ctrl_c(&self) {
         // SAFETY: the child is not waited for yet, so its id is its own.
         unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
-        assert_eq!(self.line(), "bye");
+    }
+
+    /// How it ended.
+    fn ended(&mut self) -> ExitStatus {
         let began = Instant::now();
-        let status = loop {
+        loop {
             if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
+                return status;
             }
             assert!(began.elapsed() < LIMIT, "{} does not end", self.name);
             thread::sleep(Duration::from_millis(5));
-        };
-        assert!(status.success(), "{} ended by {status}", self.name);
+        }
     }
 }
 

@@ -40,59 +40,122 @@
 //!
 //! # Shutting a server down
 //!
-//! The pattern: accept and serve under a context; to end, cancel it. `accept` fails, the loop ends, the connections that wait
-//! for their peers fail too and close; then wait for them for a while.
+//! The pattern: accept and serve under a context, each connection counted by a [`WaitGroup`](crate::sync::WaitGroup) and in a
+//! goroutine with a name. To end:
+//!
+//! 1. cancel the context: `accept` fails, and so does whatever waits for a peer;
+//! 2. close the listener, by dropping it: nobody else can connect;
+//! 3. wait for the connections, for a while;
+//! 4. say who has not ended by then, and where it is: [`runtime::stacks`](crate::runtime::stacks) has a paragraph for each goroutine,
+//!    with its name in the first line.
 //!
 //! ```
-//! use gosched::{context, net::{TcpListener, TcpStream}};
+//! use gosched::chan::{RecvTimeoutError, bounded};
+//! use gosched::net::{TcpListener, TcpStream};
+//! use gosched::sync::WaitGroup;
+//! use gosched::{context, go, runtime, thread};
 //! use std::io::{self, Read, Write};
-//! use std::time::{Duration, Instant};
+//! use std::time::Duration;
+//!
+//! /// A connection that has been counted in; counts it out, also after a panic.
+//! struct Counted(WaitGroup);
+//!
+//! impl Drop for Counted {
+//!     fn drop(&mut self) {
+//!         self.0.done();
+//!     }
+//! }
 //!
 //! fn serve(mut stream: TcpStream) -> io::Result<()> {
 //!     let mut bytes = [0; 1024];
-//!     loop {
+//!     let ctx = context::current();
+//!     while !ctx.is_cancelled() {
 //!         match stream.read(&mut bytes)? {
-//!             0 => return Ok(()),
+//!             0 => break,
+//!             _ if bytes[0] == b'?' => thread::park(), // which no context ends
 //!             n => stream.write_all(&bytes[..n])?,
 //!         }
 //!     }
+//!     Ok(())
+//! }
+//!
+//! /// Serves until the context ends, which the goroutines that are started here inherit.
+//! fn accept_all(listener: TcpListener, connections: &WaitGroup) -> io::Result<()> {
+//!     let ctx = context::current();
+//!     while !ctx.is_cancelled() {
+//!         let Ok((stream, peer)) = listener.accept() else { break };
+//!         connections.add(1);
+//!         let counted = Counted(connections.clone());
+//!         thread::Builder::new().name(format!("connection {peer}")).spawn(move || {
+//!             let _counted = counted;
+//!             serve(stream)
+//!         })?;
+//!     }
+//!     Ok(())
+//! }
+//!
+//! /// Waits for all connections; the error names those that did not end in time, with their stacks.
+//! fn wait(connections: &WaitGroup, grace: Duration) -> Result<(), String> {
+//!     let (done, all_done) = bounded::<()>(0);
+//!     let connections = connections.clone();
+//!     go(move || {
+//!         connections.wait();
+//!         drop(done);
+//!     });
+//!     if all_done.recv_timeout(grace) != Err(RecvTimeoutError::Timeout) {
+//!         return Ok(());
+//!     }
+//!     let stacks = runtime::stacks();
+//!     let head = |goroutine: &str| goroutine.lines().next().unwrap_or("").contains("\"connection ");
+//!     Err(stacks.split("\n\n").filter(|goroutine| head(goroutine)).collect::<Vec<_>>().join("\n\n"))
 //! }
 //!
 //! gosched::run(|| -> io::Result<()> {
 //!     let listener = TcpListener::bind("127.0.0.1:0")?;
 //!     let address = listener.local_addr()?;
 //!     let ctx = context::background().with_cancel();
+//!     let connections = WaitGroup::new();
 //!     let server = {
-//!         let ctx = ctx.clone();
-//!         gosched::go(move || {
-//!             context::enter(&ctx, || {
-//!                 // Goroutines that are started here are in the context too.
-//!                 let mut connections = Vec::new();
-//!                 while let Ok((stream, _)) = listener.accept() {
-//!                     connections.push(gosched::go(move || serve(stream)));
-//!                 }
-//!                 connections
-//!             })
-//!         })
+//!         let (ctx, connections) = (ctx.clone(), connections.clone());
+//!         go(move || context::enter(&ctx, || accept_all(listener, &connections)))
 //!     };
-//!     let mut client = TcpStream::connect(address)?;
-//!     client.write_all(b"hello")?;
-//!     client.read_exact(&mut [0; 5])?;
+//!     let mut good = TcpStream::connect(address)?;
+//!     good.write_all(b"hello")?;
+//!     good.read_exact(&mut [0; 5])?;
+//!     let mut bad = TcpStream::connect(address)?;
+//!     bad.write_all(b"hello")?;
+//!     bad.read_exact(&mut [0; 5])?;
+//!     bad.write_all(b"?")?;
+//! #   let name = format!("\"connection {}\" [park", bad.local_addr()?);
+//! #   while !runtime::stacks().contains(&name) {
+//! #       gosched::yield_now();
+//! #   }
 //!
-//!     ctx.cancel();
-//!     let connections = server.join().expect("the server does not panic");
-//!     let deadline = Instant::now() + Duration::from_secs(5);
-//!     for connection in &connections {
-//!         while !connection.is_finished() && Instant::now() < deadline {
-//!             gosched::sleep(Duration::from_millis(1));
-//!         }
-//!         assert!(connection.is_finished(), "a straggler: {:?}", connection.thread().id());
-//!     }
-//!     assert_eq!(client.read(&mut [0; 1])?, 0, "the server has closed the connection");
+//!     ctx.cancel(); // on Ctrl-C, say
+//!     server.join().expect("the server does not panic")?;
+//!     let stragglers = wait(&connections, Duration::from_millis(100)).unwrap_err();
+//!     assert_eq!(good.read(&mut [0; 1])?, 0, "the server has closed the connection");
+//!     // goroutine 7 "connection 127.0.0.1:40822" [park]:
+//!     // gosched::thread::park(...)
+//!     //         …/gosched/src/thread/current.rs:151
+//!     // app::serve(...)
+//!     //         …/app/src/main.rs:25
+//!     assert!(stragglers.contains(&format!("\"connection {}\" [park", bad.local_addr()?)));
+//!     assert!(stragglers.contains("gosched::thread::park(...)"));
 //!     Ok(())
 //! })?;
 //! # Ok::<(), io::Error>(())
 //! ```
+//!
+//! What is ready at once succeeds also in a context that has ended: hence the looks at the context, without which peers that send
+//! or connect without a pause would be served on. The wait is made outside the context: in it, the receive would end at once.
+//! Where connections have more to say in the end, as the farewell in the example `chat`, they do so in the
+//! [background context](crate::context::background), with a [time-out](TcpStream::set_write_timeout).
+//!
+//! # Out of descriptors
+//!
+//! `accept` then fails with the system's error (`EMFILE` or `ENFILE`), and the connection stays in the queue of the listener, so
+//! that the next call fails at once too: a server says so once, pauses and tries again. `accept_each` of the examples does that.
 
 #![deny(unsafe_code)]
 
