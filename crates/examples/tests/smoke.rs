@@ -184,8 +184,12 @@ fn chat_names_stragglers() {
     assert!(said.contains(&format!("\"connection {asleep}\" [join, ")), "{said}");
     assert!(said.contains(&format!("\"connection {asleep}, writing\" [IO wait, ")), "{said}");
     // Each with its stack, and nobody else.
-    let count = |text| said.lines().filter(|line| line.contains(text)).count();
-    assert_eq!((count(" \"connection "), count("JoinHandle<T>::join(...)")), (2, 1), "{said}");
+    let count = |text: &str| said.lines().filter(|line| line.contains(text)).count();
+    assert_eq!(
+        (count(" \"connection "), count("chat::serve("), count("chat::write_all(")),
+        (2, 1, 1),
+        "{said}"
+    );
     assert!(count("(...)") > 2 && !said.contains(&awake.to_string()), "{said}");
     for guest in [&mut ann, &mut bob] {
         let mut rest = String::new();

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
@@ -380,4 +381,38 @@ fn a_port_in_use_says_so() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let error = TcpListener::bind(listener.local_addr().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
+}
+
+/// Opens files until no descriptor is left.
+fn use_up_descriptors() -> Vec<File> {
+    let limit = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
+    // SAFETY: the structure is initialised.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
+    let mut files = Vec::new();
+    let error = loop {
+        match File::open("/dev/null") {
+            Ok(file) => files.push(file),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
+    files
+}
+
+/// S47: all descriptors are used up before anybody has had to wait for a connection. Those that are there can be waited for.
+/// (Seen to fail with a poller that is made for the first who waits, 2026-11-16.)
+#[test]
+fn waiting_takes_no_descriptor() {
+    with_procs("waiting_takes_no_descriptor", || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut server = listener.accept().unwrap().0;
+        let _files = use_up_descriptors();
+        server.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        assert_eq!(server.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        server.set_read_timeout(None).unwrap();
+        let reader = go(move || server.read(&mut [0; 8]).unwrap());
+        client.write_all(b"hello").unwrap();
+        assert_eq!(reader.join().unwrap(), 5);
+    });
 }

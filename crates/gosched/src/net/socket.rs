@@ -15,7 +15,7 @@ use gosched_queue::Direction;
 use rustix::io::Errno;
 
 use crate::context;
-use crate::netpoll::{Seen, Source, Waited};
+use crate::netpoll::{self, Seen, Source, Waited};
 use crate::runtime;
 use crate::sched::Limit;
 use crate::timers::{NEVER, when_after};
@@ -117,13 +117,15 @@ impl<S: StdSocket> Socket<S> {
 
     /// A new socket of std's.
     pub(crate) fn new(io: S) -> io::Result<Socket<S>> {
+        netpoll::prepare()?;
         io.set_nonblocking(true)?;
         Ok(Socket::fresh(io))
     }
 
-    /// A socket from elsewhere, with the time-outs it has. (Nothing here fails for a descriptor that is a socket; for one that
-    /// is not, every use will.)
+    /// A socket from elsewhere, with the time-outs it has. (Of a descriptor that is a socket nothing here fails but to make the
+    /// poller, which is tried again when it is needed; of one that is not, every use will.)
     pub(crate) fn adopt(io: S) -> Socket<S> {
+        let _ = netpoll::prepare();
         let _ = io.set_nonblocking(true);
         let timeouts = [io.read_timeout(), io.write_timeout()].map(|timeout| timeout.ok().flatten());
         let socket = Socket::fresh(io);

@@ -12,7 +12,7 @@
 //! descriptor is closed and its place (or its number) used again, wakes nobody.
 //!
 //! Invariants:
-//! - The poller is made when something is first registered, and stays.
+//! - The poller is made with the first socket, when there still are descriptors, and stays.
 //! - [`waiters`] counts everybody in a queue. Whoever puts somebody in counts first; whoever takes somebody out counts after.
 //!
 //! Returns lists of what became ready; never calls the scheduler.
@@ -36,7 +36,7 @@ use crate::sys::epoll::{Epoll, How, Report};
 use crate::timers::now;
 use crate::waiter::{FIRST_OUTCOME, Waiter};
 
-pub(crate) use source::{Seen, Source, Waited};
+pub(crate) use source::{Seen, Source, Waited, prepare};
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) use tasks::Promised;
 

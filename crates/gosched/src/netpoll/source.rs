@@ -22,6 +22,7 @@ use gosched_queue::{Direction, Edges, Tasks, WaitNode, Woken};
 use super::slab::{Place, find};
 use super::{Made, POLLER, READY, count_left, count_waiter, poller};
 use crate::sched::{Caller, Limit, SCHED, Visitor};
+use crate::sys::epoll::Epoll;
 use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
 
 /// How a wait for a source ended.
@@ -34,6 +35,25 @@ pub(crate) enum Waited {
     TimedOut,
     /// The context of whoever waited has ended.
     Interrupted,
+}
+
+/// Makes the poller, unless there is one: so that it does not lack a descriptor when somebody has to wait.
+#[inline]
+pub(crate) fn prepare() -> io::Result<()> {
+    match POLLER.get() {
+        Some(_) => Ok(()),
+        None => made_poller().map(drop),
+    }
+}
+
+#[cold]
+fn made_poller() -> io::Result<&'static Epoll> {
+    let (poller, made) = poller()?;
+    if made == Made::Now {
+        let _visitor = Visitor::enter();
+        SCHED.rouse_keeper();
+    }
+    Ok(poller)
 }
 
 /// Something with a descriptor, which the poller is told of when somebody first waits for it, and forgets before the
@@ -165,11 +185,7 @@ impl Slot {
 
     #[cold]
     fn register(&self, direction: Direction) -> io::Result<Option<(u64, Edges)>> {
-        let (poller, made) = poller()?;
-        if made == Made::Now {
-            let _visitor = Visitor::enter();
-            SCHED.rouse_keeper();
-        }
+        let poller = made_poller()?;
         let place = Place::take();
         let registration = place.registration();
         let edges = place.state().edges(direction);
