@@ -386,7 +386,7 @@ pub(super) fn finish_try_recv<T>(visitor: Visitor, mut state: Held<'_, T>, waite
 }
 
 /// As [`try_recv`], where the only sender is a `select` that will compute its value when it is chosen. This call must not
-/// move the goroutine, so it blocks the thread for that short time: the goroutine's P goes elsewhere if it takes longer.
+/// move the goroutine, so it blocks the thread for that short time, and the goroutine's P goes to the sender.
 #[cold]
 fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     let parker = ThreadParker::current();
@@ -410,8 +410,7 @@ fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
             unsafe { state.bind(sender, &node) };
             drop(state);
             let _ = visitor.wake(waiter);
-            drop(visitor);
-            parker.sleep();
+            visitor.block(&parker);
             match node.verdict() {
                 // SAFETY: done, so a value was moved into the slot.
                 Verdict::Done => Ok(unsafe { slot.assume_init() }),

@@ -382,8 +382,7 @@ fn meet(
             let parker = parker.unwrap_or_else(ThreadParker::current);
             ticket.put(Waiter::Thread(parker.clone()));
             unlock();
-            drop(visitor);
-            parker.sleep();
+            visitor.block(&parker);
         }
     }
     chosen(node.verdict())

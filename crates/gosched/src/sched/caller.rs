@@ -16,7 +16,7 @@ use core::time::Duration;
 use gosched_queue::{Interrupt, Interrupts, Outcome, Registration, Wake};
 
 use super::park::{self, Commit, Waited};
-use super::{Rt, arm_here, refuse_in_stopped_world, start};
+use super::{Rt, SCHED, arm_here, refuse_in_stopped_world, start};
 use crate::context;
 use crate::timers::{Action, Timer, now};
 use crate::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
@@ -86,6 +86,14 @@ impl Visitor {
     #[must_use = "an async task is woken by its waker, outside"]
     pub(crate) fn wake(&self, waiter: Waiter) -> Option<Waker> {
         wake(self.0.as_ref(), waiter)
+    }
+
+    /// Blocks the thread until `parker` is woken: the P goes to somebody else at once, who may be the one to wake it.
+    pub(crate) fn block(self, parker: &ThreadParker) {
+        if let Some(rt) = self.0 {
+            SCHED.give_p_away(rt);
+        }
+        parker.sleep();
     }
 }
 

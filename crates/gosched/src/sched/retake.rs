@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::Sched;
+use super::{Rt, Sched};
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::sys::thread::{self, TimeSlice};
@@ -38,6 +38,19 @@ impl Sched {
     pub(crate) fn count_taken(&self, m: &M, kind: Taken) {
         let _ = m.set_taken(kind);
         self.count(kind, 1);
+    }
+
+    /// For a call that never moves and has to block its thread: hands the P to somebody else at once, as the monitor would after a
+    /// while. The goroutine goes on without, and its next moving call gets one again.
+    pub(super) fn give_p_away(&self, rt: Rt) {
+        if rt.p().is_none() {
+            return;
+        }
+        if let Some(p) = rt.m.release_p() {
+            self.count_taken(rt.m, Taken::Blocked);
+            rt.m.owner.surrender(&mut self.taker.lock());
+            self.hand_off_p(p);
+        }
     }
 
     /// It was not taken after all, says the taker.
