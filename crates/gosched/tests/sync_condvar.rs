@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -284,4 +285,47 @@ fn a_barrier_for_one() {
         assert_eq!(format!("{ours:?}"), format!("{std:?}"));
     }
     assert_eq!(format!("{:?}", Condvar::default()), format!("{:?}", std::sync::Condvar::default()));
+}
+
+/// The condition of `wait_while` finds the thread-locals of the thread that it runs on, though the compiler sees a loop around a
+/// wait. (Seen to fail in release, where the condition was inlined in the loop.)
+#[test]
+fn a_condition_finds_the_thread_locals_of_its_thread() {
+    std::thread_local!(static HERE: Cell<usize> = const { Cell::new(0) });
+    #[inline(never)]
+    fn address(of: &Cell<usize>) -> usize {
+        std::hint::black_box(std::ptr::from_ref(of).addr())
+    }
+    #[inline(never)]
+    fn here() -> usize {
+        HERE.with(address)
+    }
+    const ROUNDS: usize = 100;
+    static TURN: Mutex<usize> = Mutex::new(0);
+    static CHANGED: Condvar = Condvar::new();
+    let waiter = || {
+        let (mut moves, mut wrong, mut before) = (0, 0, here());
+        let condition = |turn: &mut usize| {
+            wrong += usize::from(HERE.with(address) != here());
+            moves += usize::from(std::mem::replace(&mut before, here()) != here());
+            *turn < ROUNDS
+        };
+        drop(CHANGED.wait_while(TURN.lock().unwrap(), condition).unwrap());
+        (moves, wrong)
+    };
+    let body = || {
+        gosched::run(|| {
+            let waiters: Vec<_> = (0..8).map(|_| go(waiter)).collect();
+            for _ in 0..ROUNDS {
+                *TURN.lock().unwrap() += 1;
+                CHANGED.notify_all();
+                yield_now();
+            }
+            let seen = join_all(waiters);
+            assert!(seen.iter().all(|(_, wrong)| *wrong == 0), "{seen:?}");
+            assert!(seen.iter().any(|(moves, _)| *moves > 0), "nobody was moved: {seen:?}");
+        });
+    };
+    let name = "a_condition_finds_the_thread_locals_of_its_thread";
+    child(name, body).env("GOSCHED_DEBUG", "migrate=1").procs(2).run().ok();
 }

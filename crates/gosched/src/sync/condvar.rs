@@ -143,7 +143,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        while condition(&mut *guard) {
+        while holds(&mut condition, &mut *guard) {
             guard = self.wait(guard)?;
         }
         Ok(guard)
@@ -231,7 +231,7 @@ impl Condvar {
     {
         let start = Instant::now();
         loop {
-            if !condition(&mut *guard) {
+            if !holds(&mut condition, &mut *guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
             let Some(left) = dur.checked_sub(start.elapsed()) else {
@@ -323,6 +323,13 @@ impl fmt::Debug for Condvar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Condvar").finish_non_exhaustive()
     }
+}
+
+/// Asks the condition. Never inlined: between two times the goroutine may have moved to another thread, and within one function
+/// the compiler keeps the address of a thread-local ([`soundness`](crate::soundness)).
+#[inline(never)]
+fn holds<T>(condition: &mut impl FnMut(&mut T) -> bool, value: &mut T) -> bool {
+    condition(value)
 }
 
 impl Default for Condvar {
