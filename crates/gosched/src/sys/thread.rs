@@ -157,9 +157,9 @@ pub(crate) enum TimeSlice {
     /// For the monitor: a few microseconds of work, now.
     Shortest = 100_000,
     /// For those who have a P.
-    Short = 1_000_000,
+    Short = 200_000,
     /// For those who compute without one.
-    Long = 20_000_000,
+    Long = 100_000_000,
 }
 
 /// Asks for a time slice for a thread of this process; 0 is the calling one. Where the kernel does not take it, nothing
