@@ -6,7 +6,7 @@ mod common;
 use std::cell::Cell;
 use std::io::Write;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
