@@ -225,7 +225,7 @@ impl Owner {
         self.leave(Intr::Taken);
     }
 
-    /// The M gives its P to the taker that it is itself (a stop of the world): the word becomes TAKEN, whatever request stood
+    /// The M gives its P to the taker that it is itself (a stop of the world, a call that must block its thread): the word becomes TAKEN, whatever request stood
     /// there. By the M, in the runtime, with its P.
     pub fn surrender(&self, _taker: &mut TakerToken) {
         // ORDERING: `Release`, as every TAKEN; nobody else writes the word now: the token keeps other takers out.

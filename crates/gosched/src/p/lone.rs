@@ -6,7 +6,9 @@
 //! still there, or the goroutine that woke it went into a blocking call.
 //!
 //! A G that waits in trust is queued as any other: thieves find it, and so does an M that looks once more before it sleeps. The
-//! monitor looks at each tick (`sysmon`), so it waits for a tick at most while a P is idle.
+//! monitor looks at each tick (`sysmon`), so it waits for a tick at most while a P is idle. It looks at trusted Ps only: whoever
+//! takes trust away is an M that searches, whose success wakes the next one, or wakes one after that; so a G that was put there
+//! meanwhile is found too.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

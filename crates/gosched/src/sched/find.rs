@@ -4,7 +4,8 @@
 //! wakes an M. An M that gives up first puts its P on the idle list and takes back its spinning, then looks at every queue
 //! once more. Both write before they read, in one total order (SeqCst): so either the publisher sees an idle P and
 //! no spinner, or the M sees the work. An M that did not spin looks again too: the "spinner" because of which it did
-//! not search may have been no more than a waker's claim that is given back (`idle.rs`).
+//! not search may have been no more than a waker's claim that is given back (`idle.rs`). One kind of work is queued without that
+//! look: a lone G in a trusted `runnext` (`p/lone.rs`), which the monitor looks after.
 
 use core::ptr::NonNull;
 
