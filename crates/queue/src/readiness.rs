@@ -157,6 +157,17 @@ impl<W> Tasks<W> {
         self.0.pop_front().map(|node| unsafe { Box::from_raw(node.as_ptr()) })
     }
 
+    /// Whether one of them is the `same`. Allocates nothing.
+    fn has(&mut self, same: &mut impl FnMut(&W) -> bool) -> bool {
+        let mut found = false;
+        for _ in 0..self.0.len() {
+            let Some(node) = self.pop() else { break };
+            found = found || same(&node.task);
+            self.push(node);
+        }
+        found
+    }
+
     /// Appends all of `other`'s.
     pub fn append(&mut self, other: Tasks<W>) {
         self.0.append(other.0);
@@ -399,6 +410,11 @@ impl<W> Room<'_, W> {
     pub unsafe fn enqueue(mut self, node: &WaitNode<W>) {
         // SAFETY: by contract.
         unsafe { self.queues[self.direction as usize].push(node) };
+    }
+
+    /// Whether a task waits here that is the `same`.
+    pub fn has_task(&mut self, mut same: impl FnMut(&W) -> bool) -> bool {
+        self.queues[self.direction as usize].tasks.has(&mut same)
     }
 
     /// Queues an async task, in the place of one that is the `same`, if there is one: that one comes back. Releases the lock.

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::block_on;
-use crate::time;
+use crate::time::{self, Alarm};
+use crate::timers::when_at;
 
 /// Runs every future in a goroutine of its own.
 ///
@@ -63,74 +64,106 @@ impl hyper::rt::Timer for Timer {
 
     fn reset(&self, sleep: &mut Pin<Box<dyn hyper::rt::Sleep>>, new_deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<Sleep>() {
-            Some(sleep) => sleep.get_mut().reset(new_deadline),
+            Some(sleep) => {
+                let sleep = sleep.get_mut();
+                sleep.deadline = new_deadline;
+                sleep.bell.reset(new_deadline);
+            }
             None => *sleep = self.sleep_until(new_deadline),
         }
     }
 }
 
-/// A time that is awaited. Whether it is over, the clock says; the timer only wakes whoever waits to look at it again.
+/// A time that is awaited. Whether it is over, the clock says; what rings only wakes whoever waits to look at it again.
 struct Sleep {
     deadline: Instant,
-    waker: Arc<Mutex<Option<Waker>>>,
-    /// Made when somebody first waits.
-    timer: Option<time::Timer>,
+    /// Set when somebody first waits.
+    bell: Bell,
 }
 
-impl Sleep {
-    fn until(deadline: Instant) -> Sleep {
-        Sleep { deadline, waker: Arc::default(), timer: None }
+enum Bell {
+    Unset,
+    /// For those who wait in our [`block_on`].
+    Alarm(Pin<Box<Alarm>>),
+    /// For the tasks of other executors, whose wakers can't be called by a timer itself.
+    Func(time::Timer, Arc<Mutex<Option<Waker>>>),
+}
+
+impl Bell {
+    /// One that wakes this waker's task.
+    fn set(waker: &Waker, deadline: Instant) -> Bell {
+        if let Some(alarm) = Alarm::set(waker, when_at(deadline)) {
+            return Bell::Alarm(alarm);
+        }
+        let waker = Arc::new(Mutex::new(Some(waker.clone())));
+        let ring = {
+            let waker = Arc::clone(&waker);
+            move || {
+                let waker = waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+                waker.into_iter().for_each(Waker::wake);
+            }
+        };
+        Bell::Func(time::Timer::after_func(left(deadline), ring), waker)
     }
 
-    fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-
+    /// The same for another time.
     fn reset(&mut self, deadline: Instant) {
-        self.deadline = deadline;
-        if let Some(timer) = &self.timer {
-            timer.reset(self.left());
+        match self {
+            Bell::Unset => {}
+            Bell::Alarm(alarm) => alarm.as_mut().reset(when_at(deadline)),
+            Bell::Func(timer, _) => {
+                timer.reset(left(deadline));
+            }
+        }
+    }
+
+    /// Whether it wakes this waker's task from now on.
+    fn takes(&mut self, new: &Waker) -> bool {
+        match self {
+            Bell::Unset => false,
+            Bell::Alarm(alarm) => alarm.wakes(new),
+            Bell::Func(_, waker) => {
+                *waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(new.clone());
+                true
+            }
         }
     }
 }
 
-fn take(waker: &Mutex<Option<Waker>>) -> Option<Waker> {
-    waker.lock().unwrap_or_else(PoisonError::into_inner).take()
+impl Drop for Bell {
+    fn drop(&mut self) {
+        if let Bell::Func(timer, _) = self {
+            timer.stop();
+        }
+    }
+}
+
+impl Sleep {
+    fn until(deadline: Instant) -> Sleep {
+        Sleep { deadline, bell: Bell::Unset }
+    }
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }
 
 impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let left = self.left();
-        if left.is_zero() {
+        let deadline = self.deadline;
+        // The first time it is hardly ever over, and the clock is not asked: a bell for a time that is past rings at once.
+        if !matches!(self.bell, Bell::Unset) && left(deadline).is_zero() {
             return Poll::Ready(());
         }
-        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
-        match &self.timer {
-            // Armed still, or it has rung just now, or was reset: a ring too many does no harm.
-            Some(timer) => {
-                timer.reset(left);
-            }
-            None => {
-                let waker = Arc::clone(&self.waker);
-                let ring = move || {
-                    if let Some(waker) = take(&waker) {
-                        waker.wake();
-                    }
-                };
-                self.timer = Some(time::Timer::after_func(left, ring));
-            }
+        if self.bell.takes(cx.waker()) {
+            // Set still, or it has rung just now, or was reset: a ring too many does no harm.
+            self.bell.reset(deadline);
+        } else {
+            self.bell = Bell::set(cx.waker(), deadline);
         }
         Poll::Pending
-    }
-}
-
-impl Drop for Sleep {
-    fn drop(&mut self) {
-        if let Some(timer) = &self.timer {
-            timer.stop();
-        }
     }
 }
 

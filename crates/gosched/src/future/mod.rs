@@ -14,8 +14,11 @@ use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 
 use crate::runtime;
-use task::Task;
 
+pub(crate) use task::Task;
+
+#[cfg(feature = "hyper")]
+pub(crate) use task::own_task;
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) use task::{is_own, notify_own};
 

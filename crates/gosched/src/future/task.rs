@@ -6,6 +6,8 @@
 //!   nothing foreign runs. Everybody else uses it as any waker.
 
 use core::mem::ManuallyDrop;
+#[cfg(feature = "hyper")]
+use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ enum State {
 }
 
 /// One running `block_on`.
-pub(super) struct Task {
+pub(crate) struct Task {
     state: Lock<State>,
 }
 
@@ -56,7 +58,7 @@ impl Task {
     }
 
     /// Notes a wake-up; returns who is to be woken by it. Inside the runtime or on a foreign thread.
-    fn notify(&self) -> Option<Waiter> {
+    pub(crate) fn notify(&self) -> Option<Waiter> {
         let mut state = self.state.lock();
         match core::mem::replace(&mut *state, State::Idle) {
             State::Waiting(waiter) => Some(waiter),
@@ -124,4 +126,10 @@ pub(crate) fn notify_own(waker: &Waker) -> Option<Option<Waiter>> {
         // SAFETY: a waker of ours, whose count stays its own.
         ManuallyDrop::new(unsafe { task(waker.data()) }).notify()
     })
+}
+
+#[cfg(feature = "hyper")]
+/// The task of a waker of ours. It lives as long as the waker.
+pub(crate) fn own_task(waker: &Waker) -> Option<NonNull<Task>> {
+    is_own(waker).then(|| NonNull::new(waker.data().cast_mut().cast())).flatten()
 }

@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use gosched_queue::{Direction, List, Lock, TaskNode, Tasks};
+use gosched_queue::{Direction, Edges, List, Lock, Readiness, TaskNode, Tasks};
 
 use super::slab::find;
 use super::source::{Seen, Slot, Source};
@@ -67,10 +67,12 @@ impl Slot {
         let Some((registration, edges)) = self.registered(direction, seen)? else {
             return Ok(Promised::TryAgain);
         };
+        let (state, generation) = find(registration);
         if !future::is_own(waker) {
             ensure_runner();
+        } else if let Some(promised) = wait_own(state, generation, direction, edges, waker) {
+            return Ok(promised);
         }
-        let (state, generation) = find(registration);
         let node = new_node(waker.clone());
         let visitor = Visitor::enter();
         let unused = match state.wait_unless_changed(generation, direction, edges) {
@@ -93,6 +95,34 @@ impl Slot {
         drop(unused);
         Ok(Promised::TryAgain)
     }
+}
+
+/// What [`Slot::wait_async`] comes to for a waker of ours, in one go: such a waker may be cloned inside the runtime. `None`: there
+/// is no spent node.
+fn wait_own(
+    state: &Readiness<Waiter>,
+    generation: u32,
+    direction: Direction,
+    edges: Edges,
+    waker: &Waker,
+) -> Option<Promised> {
+    let visitor = Visitor::enter();
+    let Some(mut room) = state.wait_unless_changed(generation, direction, edges) else {
+        return Some(Promised::TryAgain);
+    };
+    if room.has_task(|task| matches!(task, Waiter::Async(other) if other.will_wake(waker))) {
+        return Some(Promised::Wake);
+    }
+    let mut node = POOL.lock().spent.pop()?;
+    let spent = core::mem::replace(&mut node.task, Waiter::Async(waker.clone()));
+    count_waiter();
+    let none = room.enqueue_task(node, |_, _| false);
+    debug_assert!(none.is_none());
+    SCHED.watch_network();
+    drop(visitor);
+    // Only now: this may free a task.
+    drop(spent);
+    Some(Promised::Wake)
 }
 
 /// A node for a task: a spent one, or a new one. Outside the runtime.

@@ -52,6 +52,8 @@ pub(crate) struct P {
     /// Whether the new M that this P waits for will be a spinner.
     start_spinning: AtomicBool,
     sched_tick: AtomicU32,
+    /// `sched_tick` when a thief last found something queued here.
+    looked_at: AtomicU32,
     /// Picks in a row that went on with the running slice. The owner's; the monitor reads it.
     inherited: AtomicU32,
     blocking_tick: AtomicU32,
@@ -131,6 +133,7 @@ impl P {
             idle_link: AtomicPtr::new(core::ptr::null_mut()),
             start_spinning: AtomicBool::new(false),
             sched_tick: AtomicU32::new(0),
+            looked_at: AtomicU32::new(u32::MAX),
             inherited: AtomicU32::new(0),
             blocking_tick: AtomicU32::new(0),
             seen: Seen::new(),
@@ -194,6 +197,20 @@ impl P {
     /// Picks so far, those aside that went on with a running slice.
     pub(crate) fn sched_tick(&self) -> u32 {
         self.sched_tick.load(Ordering::Relaxed)
+    }
+
+    /// Whether something is queued in the ring and nothing was picked since a thief last saw that: its M computes, or the
+    /// kernel does not run it.
+    pub(crate) fn stands_still(&self) -> bool {
+        if self.ring.is_empty() {
+            return false;
+        }
+        let tick = self.sched_tick();
+        let still = self.looked_at.load(Ordering::Relaxed) == tick;
+        if !still {
+            self.looked_at.store(tick, Ordering::Relaxed);
+        }
+        still
     }
 
     /// A number that is another one after each pick (or, once in a long while, the same).

@@ -9,6 +9,8 @@
 
 use core::ptr::NonNull;
 
+use gosched_queue::StealOrder;
+
 use super::{Sched, schedule};
 use crate::g::G;
 use crate::m::M;
@@ -99,16 +101,10 @@ impl Sched {
     /// Takes half of somebody's ring (S26). Only as a spinner, and there are few of those (S30).
     #[doc(alias = "stealWork")]
     fn steal_work(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
-        if !m.is_spinning() {
-            m.set_spinning(self.idle.try_start_spinning(self.procs())?);
-        }
-        let order = self.steal_order()?;
-        // SAFETY: `p` proves that we own the ring.
-        let own = unsafe { p.ring.owner() };
+        let order = self.start_to_steal(m)?;
         for round in 0..STEAL_ROUNDS {
-            for id in order.iter(m.random()) {
-                let Some(victim) = self.p(id).filter(|v| v.id != p.id) else { continue };
-                if let Some(g) = own.steal_from(&victim.ring) {
+            for victim in self.victims(m, p, order) {
+                if let Some(g) = steal_half(p, victim) {
                     return Some(g);
                 }
                 if round < STEAL_ROUNDS - 1 {
@@ -122,6 +118,39 @@ impl Sched {
         }
         None
     }
+
+    /// Takes half of the ring of a P that stands still: for an M that would poll the network.
+    pub(super) fn relieve(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
+        // All of them are looked at each time.
+        let still = self.all_p().filter(|victim| victim.stands_still()).last()?;
+        self.start_to_steal(m)?;
+        steal_half(p, still)
+    }
+
+    /// Makes the M a spinner, if there may be one more; the order in which it visits the others' rings.
+    fn start_to_steal(&self, m: &M) -> Option<&StealOrder> {
+        if !m.is_spinning() {
+            m.set_spinning(self.idle.try_start_spinning(self.procs())?);
+        }
+        self.steal_order()
+    }
+
+    /// All Ps but this one, in another order each time.
+    fn victims<'s>(
+        &'s self,
+        m: &M,
+        p: HeldP<'_>,
+        order: &StealOrder,
+    ) -> impl Iterator<Item = &'static P> + use<'s> {
+        let own = p.id;
+        order.iter(m.random()).filter_map(move |id| self.p(id).filter(|victim| victim.id != own))
+    }
+}
+
+/// Takes the older half of a ring into that of `p`; returns one of them.
+fn steal_half(p: HeldP<'_>, victim: &P) -> Option<NonNull<G>> {
+    // SAFETY: `p` proves that we own the ring.
+    unsafe { p.ring.owner() }.steal_from(&victim.ring)
 }
 
 /// Takes a P's `runnext`, after a moment in which a P that runs has probably run it itself.

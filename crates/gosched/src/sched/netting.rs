@@ -34,11 +34,15 @@ impl Sched {
     }
 
     /// Looks at the network for an M with a P: one that is ready is to be run, the others are queued here, and an M is woken
-    /// for them (S54).
+    /// for them (S54). What waits for an M that does not go on comes before it.
     #[doc(alias = "netpoll")]
     pub(super) fn poll_network(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
         if !self.is_poll_wanted() {
             return None;
+        }
+        // A busy server's network always has something, and nobody would come to stealing.
+        if let Some(g) = self.relieve(m, p) {
+            return Some(g);
         }
         let mut ready = netpoll::look();
         let first = ready.pop_front()?;

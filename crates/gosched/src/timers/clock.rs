@@ -1,6 +1,7 @@
 //! The clock of timers: nanoseconds of CLOCK_MONOTONIC, which `Instant` uses too.
 
 use core::time::Duration;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Later than everything.
@@ -17,11 +18,30 @@ pub(crate) fn now() -> u64 {
 
 /// The time `d` from now; a duration that is too long to count ends just before [`NEVER`].
 pub(crate) fn when_after(d: Duration) -> u64 {
-    let nanos = u64::try_from(d.as_nanos()).unwrap_or(NEVER);
-    now().saturating_add(nanos).min(NEVER - 1)
+    now().saturating_add(as_nanos(d)).min(NEVER - 1)
 }
 
-/// The time of `instant`; one that is past is now.
+/// The time of `instant`. Reads no clock.
 pub(crate) fn when_at(instant: Instant) -> u64 {
-    when_after(instant.saturating_duration_since(Instant::now()))
+    /// A moment by both clocks, which differ in where they begin.
+    static BASE: OnceLock<(Instant, u64)> = OnceLock::new();
+    let (base, nanos) = *BASE.get_or_init(same_moment);
+    match instant.checked_duration_since(base) {
+        Some(after) => nanos.saturating_add(as_nanos(after)).min(NEVER - 1),
+        None => nanos.saturating_sub(as_nanos(base - instant)),
+    }
+}
+
+/// A moment by both clocks: of a few tries the one that took the least. By ours it is the later of the two moments that
+/// enclose it, so nothing is early.
+fn same_moment() -> (Instant, u64) {
+    let tries = core::array::from_fn::<_, 8, _>(|_| (now(), Instant::now(), now()));
+    let [first, ..] = tries;
+    let (_, instant, after) =
+        tries.into_iter().min_by_key(|(before, _, after)| after - before).unwrap_or(first);
+    (instant, after)
+}
+
+fn as_nanos(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(NEVER)
 }

@@ -44,6 +44,9 @@ pub(crate) enum Action {
     EndWait(NonNull<Ticket>),
     /// Starts a goroutine that was prepared for it.
     Start(Prepared),
+    /// Wakes a `block_on`.
+    #[cfg(feature = "hyper")]
+    Notify(NonNull<crate::future::Task>),
 }
 
 /// Whether a timer that was disarmed will act, or has.
@@ -203,6 +206,19 @@ fn act(action: Action) -> Option<NonNull<G>> {
             return Some(g);
         }
         Action::Ready(g) => g,
+        #[cfg(feature = "hyper")]
+        Action::Notify(task) => {
+            // SAFETY: whoever has armed the timer keeps the task alive until it is disarmed, which takes the heap's lock.
+            match unsafe { task.as_ref() }.notify()? {
+                Waiter::Goroutine(g) => g,
+                Waiter::Thread(parker) => {
+                    parker.wake();
+                    return None;
+                }
+                // None waits for a `block_on`.
+                Waiter::Async(_) => return None,
+            }
+        }
         Action::EndPark(g, id) => {
             // SAFETY: headers are never unmapped; the token knows another incarnation by its id.
             match unsafe { g.as_ref() }.token.retract(id) {

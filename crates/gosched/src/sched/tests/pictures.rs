@@ -9,7 +9,7 @@ use gosched_switch::StackClass;
 use super::super::{Class, SCHED, Sched};
 use crate::g::G;
 use crate::m::M;
-use crate::p::{HeldP, Overflow, RING};
+use crate::p::{HeldP, Overflow, RING, Slice};
 use crate::testing::{runnable, succeeds_in_child};
 
 /// A scheduler with `n` Ps and no thread.
@@ -86,6 +86,25 @@ fn the_global_queue_comes_before_stealing() {
     assert_eq!(sched.search(m, p1), Some(gs[4]));
     assert_eq!((sched.runq_len(), p0.ring.len(), p1.ring.len()), (1, 4, 2));
     assert!(!m.is_spinning(), "nobody spins for what lies in the global queue");
+}
+
+/// S25: who would poll the network first takes half of what waits for an M that does not go on; but not from one that does.
+#[test]
+fn a_p_that_stands_still_is_relieved() {
+    let sched = scheduler(2);
+    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let gs = runnable(6);
+    push(p0, &gs);
+    let m = m_with(p1);
+    assert_eq!(sched.relieve(m, p1), None, "seen for the first time");
+    assert!(p0.get().is_some());
+    p0.count_pick(Slice::New);
+    assert_eq!(sched.relieve(m, p1), None, "it goes on");
+    assert!(!m.is_spinning());
+    assert_eq!(sched.relieve(m, p1), Some(gs[3]), "it stands still, with five");
+    assert_eq!((p0.ring.len(), p1.ring.len()), (2, 2));
+    assert!(m.is_spinning(), "a thief spins until it leaves the search");
+    sched.stop_spinning(m);
 }
 
 /// S24: 2 queued and 3 Ps: 1; 4 and 4: 2; 4 and 2: 3.
