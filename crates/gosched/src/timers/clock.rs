@@ -45,3 +45,28 @@ fn same_moment() -> (Instant, u64) {
 fn as_nanos(d: Duration) -> u64 {
     u64::try_from(d.as_nanos()).unwrap_or(NEVER)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S46: the time of an instant is never too early, and that of one long ago is past.
+    #[test]
+    fn times_of_instants() {
+        const SECOND: Duration = Duration::from_secs(1);
+        for _ in 0..1_000 {
+            let (before, instant, after) = (now(), Instant::now(), now());
+            let when = when_at(instant);
+            assert!(when >= before && when < after + as_nanos(SECOND), "{before} <= {when} <= {after}");
+            assert_eq!(when_at(instant + SECOND), when + as_nanos(SECOND));
+            assert_eq!(when_at(instant - SECOND), when - as_nanos(SECOND));
+        }
+    }
+
+    /// What can't be counted ends just before never.
+    #[test]
+    fn the_far_future() {
+        let far = Instant::now() + Duration::from_secs(u64::from(u32::MAX) * 5);
+        assert_eq!((when_at(far), when_after(Duration::MAX)), (NEVER - 1, NEVER - 1));
+    }
+}
