@@ -206,6 +206,7 @@ impl P {
             return false;
         }
         let tick = self.sched_tick();
+        // ORDERING: Relaxed, a hint: two thieves that look at once may take one look for two, and steal a little early.
         let still = self.looked_at.load(Ordering::Relaxed) == tick;
         if !still {
             self.looked_at.store(tick, Ordering::Relaxed);
