@@ -140,6 +140,34 @@ fn drop_many() {
     assert!(woken.try_recv().is_err());
 }
 
+/// What a dropped sleep leaves behind serves the next one of the same task: which is over neither too early nor too late.
+#[gosched::test]
+fn one_after_the_other() {
+    block_on(async {
+        for dropped in [SHORT, NEVER, Duration::ZERO] {
+            let mut sleep = Timer.sleep(dropped);
+            let _ = poll_once(&mut sleep).await;
+            drop(sleep);
+            let began = Instant::now();
+            Timer.sleep(4 * SHORT).await;
+            assert!(began.elapsed() >= 4 * SHORT);
+        }
+    });
+}
+
+/// A sleep outlives the `block_on` that awaited it, and goes on in the next.
+#[gosched::test]
+fn outlives_its_task() {
+    let mut sleep = Timer.sleep(SHORT);
+    let mut other = Timer.sleep(NEVER);
+    block_on(async {
+        let _ = poll_once(&mut sleep).await;
+        assert_eq!(poll_once(&mut other).await, Poll::Pending);
+    });
+    drop(other);
+    block_on(sleep);
+}
+
 /// Sleeps that are dropped, reset and over at the same moment, from many goroutines at once.
 #[gosched::test]
 fn set_and_dropped_while_they_ring() {

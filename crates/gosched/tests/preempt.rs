@@ -7,11 +7,11 @@ use std::cell::Cell;
 use std::io::Write;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{block_thread, child, compute_for, cpu_time, join_all, threads, tid};
-use gosched::{runtime, thread};
+use gosched::{go, runtime, thread, yield_now};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -362,6 +362,67 @@ fn many_loops_delay_nobody_for_long() {
     assert!(value("threads") < 50, "{} threads for 200 loops", value("threads"));
     let (worst, system) = (value("worst"), value("system"));
     assert!(worst < 200 + 3 * system, "{worst} ms late; a thread that only sleeps was {system} ms late");
+}
+
+/// How often the monitor has slept since it was started.
+fn monitor_ticks() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let monitor = tasks
+        .filter(|task| {
+            std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name == "gosched-sysmon\n")
+        })
+        .map(|task| std::fs::read_to_string(task.join("status")).unwrap());
+    let slept = |status: String| {
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:").map(str::to_owned));
+        line.unwrap().trim().parse::<u64>().unwrap()
+    };
+    // It has no name yet in its first moments.
+    monitor.map(slept).next().unwrap_or(0)
+}
+
+/// S34: a program whose goroutines all come back to the scheduler is looked at every 10 ms; when one of them blocks its thread
+/// after a long time, the others go on all the same, and the monitor looks every millisecond again.
+#[test]
+fn the_monitor_leaves_a_good_program_alone() {
+    for procs in [1, 2] {
+        child("the_monitor_leaves_a_good_program_alone", || gosched::run(good_then_bad))
+            .procs(procs)
+            .run()
+            .ok();
+    }
+}
+
+fn good_then_bad() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let turns = Arc::new(AtomicU64::new(0));
+    let loops = (0..4)
+        .map(|_| {
+            let (stop, turns) = (Arc::clone(&stop), Arc::clone(&turns));
+            go(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    turns.fetch_add(1, Ordering::Relaxed);
+                    yield_now();
+                }
+            })
+        })
+        .collect();
+    // The kernel may hold a thread up, and then the monitor is right to look more often: at some time it does not.
+    let window = Duration::from_millis(100);
+    let mut often = true;
+    while often {
+        let (before, began) = (monitor_ticks(), Instant::now());
+        gosched::sleep(window);
+        often = before == 0 || (monitor_ticks() - before) as u128 * 3 > began.elapsed().as_millis() * 2;
+    }
+    for _ in 0..5 {
+        let before = turns.load(Ordering::Relaxed);
+        block_thread(window);
+        // As long as nobody took this P, with one P nobody else ran.
+        assert!(turns.load(Ordering::Relaxed) - before > 100);
+    }
+    stop.store(true, Ordering::Relaxed);
+    join_all(loops);
 }
 
 /// S33, S34: after loops, blocked threads and hand-offs have ended, nothing goes on: no CPU.

@@ -56,7 +56,7 @@ pub use lock::{Lock, LockGuard, RawLock};
 pub use next::NextSlot;
 pub use note::{Note, Wake};
 pub use owner::{Entered, Intr, Owner, Retake, Retaking, Settled, TakerToken};
-pub use readiness::{Direction, Directions, Edges, Readiness, Room, TaskNode, Tasks, WaitNode, Woken};
+pub use readiness::{Direction, Directions, Edges, Readiness, Room, Sink, TaskNode, Tasks, WaitNode, Woken};
 pub use ring::{Full, Ring, RingOwner, keep_order};
 pub use status::{Parked, Readied, Scan, Status, StatusWord};
 pub use steal::{StealIter, StealOrder, grab_count};

@@ -186,6 +186,8 @@ pub enum Woken<W> {
     Waiter(W),
     /// To be notified; its node is not to be freed here.
     Task(Box<TaskNode<W>>),
+    /// Nobody: a node that was kept, and is not needed any more. Not to be freed here either.
+    Spent(Box<TaskNode<W>>),
 }
 
 /// Those who wait for one direction.
@@ -193,11 +195,13 @@ struct Queue<W> {
     first: *const WaitNode<W>,
     last: *const WaitNode<W>,
     tasks: Tasks<W>,
+    /// For the tasks that wait next: never more than waited here at once.
+    spent: Tasks<W>,
 }
 
 impl<W> Queue<W> {
     const fn new() -> Queue<W> {
-        Queue { first: null(), last: null(), tasks: Tasks::new() }
+        Queue { first: null(), last: null(), tasks: Tasks::new(), spent: Tasks::new() }
     }
 
     /// # Safety
@@ -232,8 +236,8 @@ impl<W> Queue<W> {
         node.queued.set(false);
     }
 
-    /// Empties the queue; gives those whose wait this ends to `sink`. Returns how many left it.
-    fn wake_all(&mut self, outcome: Outcome, sink: &mut impl FnMut(Woken<W>)) -> usize {
+    /// Empties the queue; gives those whose wait this ends to `sink`, and keeps what comes back. Returns how many left it.
+    fn wake_all(&mut self, outcome: Outcome, sink: &mut impl Sink<W>) -> usize {
         let mut left = 0;
         // SAFETY: what is queued is alive; a node is not touched after it was claimed.
         while let Some(node) = unsafe { self.first.as_ref() } {
@@ -241,16 +245,24 @@ impl<W> Queue<W> {
             unsafe { self.unlink(node) };
             left += 1;
             if let Some(waiter) = node.claim.claim(outcome) {
-                sink(Woken::Waiter(waiter));
+                let none = sink(Woken::Waiter(waiter));
+                debug_assert!(none.is_none());
             }
         }
         while let Some(task) = self.tasks.pop() {
             left += 1;
-            sink(Woken::Task(task));
+            if let Some(spent) = sink(Woken::Task(task)) {
+                self.spent.push(spent);
+            }
         }
         left
     }
 }
+
+/// Gets whoever is woken. A task's node that it gives back is kept for the next task that waits there.
+pub trait Sink<W>: FnMut(Woken<W>) -> Option<Box<TaskNode<W>>> {}
+
+impl<W, F: FnMut(Woken<W>) -> Option<Box<TaskNode<W>>>> Sink<W> for F {}
 
 /// The state of one descriptor. `W` is a waiter.
 ///
@@ -271,6 +283,7 @@ impl<W> Queue<W> {
 ///     if let Woken::Waiter(waiter) = who {
 ///         woken.push(waiter);
 ///     }
+///     None
 /// });
 /// assert_eq!((left, woken), (1, vec!["the reader"]));
 /// assert!(readiness.wait_unless_changed(0, Direction::Read, seen).is_none());
@@ -345,7 +358,7 @@ impl<W> Readiness<W> {
         generation: u32,
         directions: Directions,
         outcome: Outcome,
-        mut sink: impl FnMut(Woken<W>),
+        mut sink: impl Sink<W>,
     ) -> usize {
         let mut queues = self.queues.lock();
         if self.generation() != generation {
@@ -355,15 +368,22 @@ impl<W> Readiness<W> {
     }
 
     /// The descriptor is closed, or was never opened: ends all waits with `outcome`, as [`report`](Readiness::report) does,
-    /// and begins the next generation.
-    pub fn renew(&self, outcome: Outcome, mut sink: impl FnMut(Woken<W>)) -> usize {
+    /// and begins the next generation. What was kept for tasks goes too.
+    pub fn renew(&self, outcome: Outcome, mut sink: impl Sink<W>) -> usize {
         let mut queues = self.queues.lock();
         self.generation.store(self.generation().wrapping_add(1), Ordering::Relaxed);
         for edges in &self.edges {
             // Relaxed: the edges that are counted next are what others see.
             edges.store(edges.load(Ordering::Relaxed) & !SPECIAL, Ordering::Relaxed);
         }
-        self.wake(&mut queues, Directions::BOTH, outcome, &mut sink)
+        let left = self.wake(&mut queues, Directions::BOTH, outcome, &mut sink);
+        for queue in queues.iter_mut() {
+            while let Some(node) = queue.spent.pop() {
+                let none = sink(Woken::Spent(node));
+                debug_assert!(none.is_none());
+            }
+        }
+        left
     }
 
     fn wake(
@@ -371,7 +391,7 @@ impl<W> Readiness<W> {
         queues: &mut [Queue<W>; 2],
         directions: Directions,
         outcome: Outcome,
-        sink: &mut impl FnMut(Woken<W>),
+        sink: &mut impl Sink<W>,
     ) -> usize {
         let mut left = 0;
         for direction in [Direction::Read, Direction::Write] {
@@ -415,6 +435,11 @@ impl<W> Room<'_, W> {
     /// Whether a task waits here that is the `same`.
     pub fn has_task(&mut self, mut same: impl FnMut(&W) -> bool) -> bool {
         self.queues[self.direction as usize].tasks.has(&mut same)
+    }
+
+    /// A node that was kept, for a task that is to wait here.
+    pub fn take_spent(&mut self) -> Option<Box<TaskNode<W>>> {
+        self.queues[self.direction as usize].spent.pop()
     }
 
     /// Queues an async task, in the place of one that is the `same`, if there is one: that one comes back. Releases the lock.

@@ -22,11 +22,13 @@ const INPUT: Directions = Directions { read: true, write: false, special: false 
 
 type Waiter = Arc<Note>;
 
-fn wake(woken: Woken<Waiter>) {
+fn wake(woken: Woken<Waiter>) -> Option<Box<TaskNode<Waiter>>> {
     match woken {
         Woken::Waiter(waiter) => waiter.wake(),
         Woken::Task(node) => node.task.wake(),
+        Woken::Spent(_) => {}
     }
+    None
 }
 
 /// Takes one item from `data`, as a goroutine reads from a socket.
@@ -169,5 +171,62 @@ fn a_task_is_not_forgotten() {
         data.fetch_add(1, Ordering::AcqRel);
         readiness.report(0, INPUT, READY, wake);
         task.join().unwrap();
+    });
+}
+
+/// A node that a report gives back serves the task's next wait, while another report comes; closing gives it out.
+#[test]
+fn a_spent_node_serves_again() {
+    check(4, || {
+        let readiness = Arc::new(Readiness::<Waiter>::new());
+        let data = Arc::new(AtomicUsize::new(0));
+        let keep = |woken: Woken<Waiter>| match woken {
+            Woken::Task(node) => {
+                node.task.wake();
+                Some(node)
+            }
+            _ => panic!("only a task waits"),
+        };
+        let task = {
+            let (readiness, data) = (readiness.clone(), data.clone());
+            thread::spawn(move || {
+                let mut seen_items = 0;
+                while seen_items < 2 {
+                    let seen = readiness.edges(Direction::Read);
+                    if data.load(Ordering::Acquire) > seen_items {
+                        seen_items += 1;
+                        continue;
+                    }
+                    let note = Arc::new(Note::new());
+                    let Some(mut room) = readiness.wait_unless_changed(0, Direction::Read, seen) else {
+                        continue;
+                    };
+                    let node = match room.take_spent() {
+                        Some(mut node) => {
+                            node.task = note.clone();
+                            node
+                        }
+                        None => TaskNode::new(note.clone()),
+                    };
+                    assert!(room.enqueue_task(node, |_, _| false).is_none());
+                    note.sleep();
+                }
+            })
+        };
+        for _ in 0..2 {
+            data.fetch_add(1, Ordering::AcqRel);
+            readiness.report(0, INPUT, READY, keep);
+        }
+        task.join().unwrap();
+        let mut spent = 0;
+        readiness.renew(READY, |woken| {
+            match woken {
+                Woken::Spent(node) => drop(node),
+                _ => panic!("nobody waits"),
+            }
+            spent += 1;
+            None
+        });
+        assert!(spent <= 1, "{spent} nodes for one task");
     });
 }

@@ -110,9 +110,20 @@ impl Bell {
     fn reset(&mut self, deadline: Instant) {
         match self {
             Bell::Unset => {}
-            Bell::Alarm(alarm) => alarm.as_mut().reset(when_at(deadline)),
+            Bell::Alarm(alarm) => alarm.as_mut().ring_by(when_at(deadline)),
             Bell::Func(timer, _) => {
                 timer.reset(left(deadline));
+            }
+        }
+    }
+
+    /// Nobody needs it any more.
+    fn put_away(self) {
+        match self {
+            Bell::Unset => {}
+            Bell::Alarm(alarm) => alarm.spare(),
+            Bell::Func(timer, _) => {
+                timer.stop();
             }
         }
     }
@@ -130,17 +141,19 @@ impl Bell {
     }
 }
 
-impl Drop for Bell {
-    fn drop(&mut self) {
-        if let Bell::Func(timer, _) = self {
-            timer.stop();
-        }
-    }
-}
-
 impl Sleep {
     fn until(deadline: Instant) -> Sleep {
         Sleep { deadline, bell: Bell::Unset }
+    }
+
+    fn set_bell(&mut self, bell: Bell) {
+        core::mem::replace(&mut self.bell, bell).put_away();
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.set_bell(Bell::Unset);
     }
 }
 
@@ -161,7 +174,7 @@ impl Future for Sleep {
             // Set still, or it has rung just now, or was reset: a ring too many does no harm.
             self.bell.reset(deadline);
         } else {
-            self.bell = Bell::set(cx.waker(), deadline);
+            self.set_bell(Bell::set(cx.waker(), deadline));
         }
         Poll::Pending
     }

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use gosched_queue::Lock;
 
 use crate::sched::{self, Commit, Visitor};
+#[cfg(feature = "hyper")]
+use crate::time::Spare;
 use crate::waiter::{WaitReason, Waiter};
 
 enum State {
@@ -25,6 +27,18 @@ enum State {
 /// One running `block_on`.
 pub(crate) struct Task {
     state: Lock<State>,
+    #[cfg(feature = "hyper")]
+    pub(crate) spare: Spare,
+}
+
+/// Ends a `block_on`'s use of its task, however it ends.
+pub(super) struct Closing<'t>(pub(super) &'t Task);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        #[cfg(feature = "hyper")]
+        self.0.spare.close();
+    }
 }
 
 /// Known by its address.
@@ -32,7 +46,11 @@ static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, re
 
 impl Task {
     pub(super) fn new() -> Arc<Task> {
-        Arc::new(Task { state: Lock::new(State::Idle) })
+        Arc::new(Task {
+            state: Lock::new(State::Idle),
+            #[cfg(feature = "hyper")]
+            spare: Spare::new(),
+        })
     }
 
     pub(super) fn waker(self: &Arc<Task>) -> Waker {

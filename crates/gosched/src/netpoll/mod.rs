@@ -50,6 +50,10 @@ static WAITERS: AtomicUsize = AtomicUsize::new(0);
 static LAST_POLL: AtomicU64 = AtomicU64::new(0);
 /// Somebody looks without blocking; one at a time is enough.
 static LOOKING: AtomicBool = AtomicBool::new(false);
+/// How many goroutines the last look found.
+static LAST_FOUND: AtomicUsize = AtomicUsize::new(0);
+/// So many are worth waiting for.
+const MANY: usize = 16;
 
 /// Whether the poller has just been made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,16 +120,24 @@ pub(crate) fn ring() {
     }
 }
 
-/// What has become ready, without blocking: goroutines that are runnable and in nobody's queue yet. Nothing, if somebody else
-/// is just looking.
-pub(crate) fn look() -> List<G> {
+/// Whether somebody looks, or queues what it has found, and that is probably much: as much as the last time.
+pub(crate) fn is_much_coming() -> bool {
+    LOOKING.load(Ordering::Relaxed) && LAST_FOUND.load(Ordering::Relaxed) >= MANY
+}
+
+/// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in nobody's queue yet. `None` if
+/// somebody else is just looking.
+pub(crate) fn look<T>(queue: impl FnOnce(List<G>) -> T) -> Option<T> {
     // ORDERING: Acquire and Release pair with each other: only to keep it a lock.
     if LOOKING.swap(true, Ordering::Acquire) {
-        return List::new();
+        return None;
     }
     let ready = poll(How::Look);
+    LAST_FOUND.store(ready.len(), Ordering::Relaxed);
+    let queued = queue(ready);
+    // ORDERING: as above; and whoever sees that the look is over sees what was queued.
     LOOKING.store(false, Ordering::Release);
-    ready
+    Some(queued)
 }
 
 /// As [`look`], blocking until something is ready, for `limit` at most, or until [`ring`]. One at a time.
@@ -149,8 +161,12 @@ fn pass_on(report: Report, ready: &mut List<G>) -> usize {
     let (readiness, generation) = slab::find(report.source);
     let directions = Directions { read: report.input, write: report.output, special: report.special };
     readiness.report(generation, directions, READY, |woken| match woken {
-        Woken::Waiter(waiter) => collect(waiter, ready),
+        Woken::Waiter(waiter) => {
+            collect(waiter, ready);
+            None
+        }
         Woken::Task(node) => collect_task(node, ready),
+        Woken::Spent(node) => Some(node),
     })
 }
 
@@ -163,10 +179,10 @@ fn collect(waiter: Waiter, ready: &mut List<G>) {
     }
 }
 
-/// As [`collect`], for a task. Inside the runtime nothing is freed.
-fn collect_task(node: Box<TaskNode<Waiter>>, ready: &mut List<G>) {
+/// As [`collect`], for a task. Inside the runtime nothing is freed: a node of ours serves again.
+fn collect_task(node: Box<TaskNode<Waiter>>, ready: &mut List<G>) -> Option<Box<TaskNode<Waiter>>> {
     #[cfg(any(feature = "futures-io", feature = "hyper"))]
-    tasks::wake(node, ready);
+    return tasks::wake(node, ready);
     #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
     {
         let _ = (Box::leak(node), ready);

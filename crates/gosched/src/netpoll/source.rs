@@ -223,12 +223,16 @@ impl Slot {
         if registration == 0 {
             return;
         }
-        let mut tasks = Tasks::new();
+        let (mut tasks, mut spent) = (Tasks::new(), Tasks::new());
         {
             let visitor = Visitor::enter();
-            let left = find(registration).0.renew(READY, |woken| match woken {
-                Woken::Waiter(waiter) => drop(visitor.wake(waiter)),
-                Woken::Task(node) => tasks.push(node),
+            let left = find(registration).0.renew(READY, |woken| {
+                match woken {
+                    Woken::Waiter(waiter) => drop(visitor.wake(waiter)),
+                    Woken::Task(node) => tasks.push(node),
+                    Woken::Spent(node) => spent.push(node),
+                }
+                None
             });
             count_left(left);
         }
@@ -236,6 +240,9 @@ impl Slot {
         // Only now: this is foreign code.
         while let Some(node) = tasks.pop() {
             node.task.wake();
+        }
+        while let Some(node) = spent.pop() {
+            drop(node);
         }
     }
 }

@@ -5,8 +5,8 @@
 //! `future::block_on` need no such care: the poller wakes those who wait there itself.
 //!
 //! Nothing is allocated or freed inside the runtime. A task's node is made before it waits; when its wait has ended the node
-//! is *due*, and freed by that goroutine; or, for a waker of ours, *spent*, and serves the next who waits. What lies there
-//! is never more than waited at once.
+//! is *due*, and freed by that goroutine; or, for a waker of ours, it stays with its descriptor and serves the next who waits
+//! there, most likely the same task.
 //!
 //! Invariant: under the lock, `runner` is there exactly while the goroutine waits, and then nothing is due.
 
@@ -73,7 +73,7 @@ impl Slot {
         } else if let Some(promised) = wait_own(state, generation, direction, edges, waker) {
             return Ok(promised);
         }
-        let node = new_node(waker.clone());
+        let node = TaskNode::new(Waiter::Async(waker.clone()));
         let visitor = Visitor::enter();
         let unused = match state.wait_unless_changed(generation, direction, edges) {
             None => Some(node),
@@ -84,7 +84,7 @@ impl Slot {
                     _ => false,
                 });
                 count_left(usize::from(replaced.is_some()));
-                SCHED.watch_network();
+                watch_network(&visitor);
                 drop(visitor);
                 // Only now: dropping a waker runs foreign code.
                 drop(replaced);
@@ -113,54 +113,46 @@ fn wait_own(
     if room.has_task(|task| matches!(task, Waiter::Async(other) if other.will_wake(waker))) {
         return Some(Promised::Wake);
     }
-    let mut node = POOL.lock().spent.pop()?;
-    let spent = core::mem::replace(&mut node.task, Waiter::Async(waker.clone()));
+    let mut node = room.take_spent()?;
+    let before = match &node.task {
+        Waiter::Async(own) if own.will_wake(waker) => None,
+        _ => Some(core::mem::replace(&mut node.task, Waiter::Async(waker.clone()))),
+    };
     count_waiter();
     let none = room.enqueue_task(node, |_, _| false);
     debug_assert!(none.is_none());
-    SCHED.watch_network();
+    watch_network(&visitor);
     drop(visitor);
     // Only now: this may free a task.
-    drop(spent);
+    drop(before);
     Some(Promised::Wake)
 }
 
-/// A node for a task: a spent one, or a new one. Outside the runtime.
-fn new_node(waker: Waker) -> Box<Node> {
-    let spent = {
-        let _visitor = Visitor::enter();
-        POOL.lock().spent.pop()
-    };
-    let task = Waiter::Async(waker);
-    match spent {
-        Some(mut node) => {
-            node.task = task;
-            node
-        }
-        None => TaskNode::new(task),
+/// After a task was counted: sees to it that somebody polls. Whoever has a P does, before that is given up (`sched/netting.rs`).
+fn watch_network(visitor: &Visitor) {
+    if !visitor.has_p() {
+        SCHED.watch_network();
     }
 }
 
-/// Notifies a task, inside the runtime; goroutines that are to run by it go to `ready`.
-pub(super) fn wake(node: Box<Node>, ready: &mut List<G>) {
+/// Notifies a task, inside the runtime; goroutines that are to run by it go to `ready`. Gives back a node that can serve again.
+pub(super) fn wake(node: Box<Node>, ready: &mut List<G>) -> Option<Box<Node>> {
     let own = match &node.task {
         Waiter::Async(waker) => future::notify_own(waker),
         _ => None,
     };
-    let waiter = match own {
-        Some(waiter) => {
-            POOL.lock().spent.push(node);
-            waiter
-        }
+    let (waiter, spent) = match own {
+        Some(waiter) => (waiter, Some(node)),
         None => {
             let mut pool = POOL.lock();
             pool.due.push(node);
-            pool.runner.take()
+            (pool.runner.take(), None)
         }
     };
     if let Some(waiter) = waiter {
         collect(waiter, ready);
     }
+    spent
 }
 
 type Node = TaskNode<Waiter>;
@@ -168,11 +160,10 @@ type Node = TaskNode<Waiter>;
 struct Pool {
     /// To be called by the runner.
     due: Tasks<Waiter>,
-    spent: Tasks<Waiter>,
     runner: Option<Waiter>,
 }
 
-static POOL: Lock<Pool> = Lock::new(Pool { due: Tasks::new(), spent: Tasks::new(), runner: None });
+static POOL: Lock<Pool> = Lock::new(Pool { due: Tasks::new(), runner: None });
 
 /// Starts the goroutine, once. Outside the runtime.
 fn ensure_runner() {

@@ -82,6 +82,12 @@ impl Visitor {
         Visitor(rt)
     }
 
+    /// Whether this is a goroutine whose thread has a P.
+    #[cfg(any(feature = "futures-io", feature = "hyper"))]
+    pub(crate) fn has_p(&self) -> bool {
+        self.0.as_ref().is_some_and(|rt| rt.p().is_some())
+    }
+
     /// Ends somebody's wait. A waker that is returned is to be called after leaving.
     #[must_use = "an async task is woken by its waker, outside"]
     pub(crate) fn wake(&self, waiter: Waiter) -> Option<Waker> {

@@ -14,6 +14,7 @@ use gosched_queue::StealOrder;
 use super::{Sched, schedule};
 use crate::g::G;
 use crate::m::M;
+use crate::netpoll;
 use crate::p::{HeldP, P, PStatus, Slice};
 
 /// What a second look came to.
@@ -29,6 +30,8 @@ enum Second {
 const STEAL_ROUNDS: u32 = 4;
 /// How long a thief waits before it takes `runnext` from a P that runs: about 3 µs of pauses.
 const RUNNEXT_PAUSES: u32 = 80;
+/// How long a spinner waits for somebody else's look at the network: about 40 µs of pauses.
+const LOOK_PAUSES: u32 = 1_000;
 
 impl Sched {
     /// Finds a runnable G; sleeps while there is none. The M has a P before and after, not always the same one.
@@ -55,7 +58,10 @@ impl Sched {
 
     /// What a P with empty queues looks at: the global queue, the network, then the others' rings.
     pub(super) fn search(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
-        self.grab_global(p, None).or_else(|| self.poll_network(m, p)).or_else(|| self.steal_work(m, p))
+        self.grab_global(p, None)
+            .or_else(|| self.poll_network(m, p))
+            .or_else(|| self.steal_work(m, p))
+            .or_else(|| self.steal_from_looker(m, p))
     }
 
     /// Puts the P on the idle list.
@@ -117,6 +123,21 @@ impl Sched {
             }
         }
         None
+    }
+
+    /// While somebody else looks at the network and will find much, a spinner waits for it: the other one would wake an M for that
+    /// as soon as this one had given up.
+    fn steal_from_looker(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
+        if !m.is_spinning() || !netpoll::is_much_coming() {
+            return None;
+        }
+        for _ in 0..LOOK_PAUSES {
+            if !netpoll::is_much_coming() {
+                break;
+            }
+            core::hint::spin_loop();
+        }
+        self.grab_global(p, None).or_else(|| self.steal_work(m, p))
     }
 
     /// Takes half of the ring of a P that stands still: for an M that would poll the network.

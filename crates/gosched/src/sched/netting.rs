@@ -33,8 +33,8 @@ impl Sched {
         netpoll::waiters() > 0 && !self.keeper.is_kept_afar()
     }
 
-    /// Looks at the network for an M with a P: one that is ready is to be run, the others are queued here, and an M is woken
-    /// for them (S54). What waits for an M that does not go on comes before it.
+    /// Looks at the network for an M with a P: all that is ready is queued here, one is to be run, and for others an M is woken
+    /// (S54). What waits for an M that does not go on comes before it.
     #[doc(alias = "netpoll")]
     pub(super) fn poll_network(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
         if !self.is_poll_wanted() {
@@ -44,28 +44,39 @@ impl Sched {
         if let Some(g) = self.relieve(m, p) {
             return Some(g);
         }
-        let mut ready = netpoll::look();
-        let first = ready.pop_front()?;
-        if !ready.is_empty() {
+        let found = netpoll::look(|mut ready| {
+            let found = ready.len();
             while let Some(g) = ready.pop_front() {
                 if let Some(Overflow(batch)) = p.put_tail(g, || m.random()) {
                     self.put_global(p.id, batch);
                 }
             }
+            found
+        })?;
+        // Whoever is woken may take this CPU for a while. Then all that was found is in the ring, for others to steal, and others
+        // can look.
+        if found > 1 {
             self.wake_p();
         }
-        Some(first)
+        p.get().map(|(g, _)| g)
     }
 
-    /// Polls the network if somebody waits for I/O and nobody has polled for a while. By the monitor.
-    pub(crate) fn poll_overdue_network(&self, now: u64) {
-        if self.is_poll_wanted() && now.saturating_sub(netpoll::last_poll()) > OVERDUE {
-            let ready = netpoll::look();
-            if !ready.is_empty() {
-                self.put_global(0, ready);
-                self.wake_p();
-            }
+    /// Polls the network if somebody waits for I/O and nobody has polled for a while; whether that was needed. By the monitor.
+    pub(crate) fn poll_overdue_network(&self, now: u64) -> bool {
+        if !self.is_poll_wanted() || now.saturating_sub(netpoll::last_poll()) <= OVERDUE {
+            return false;
         }
+        let found = netpoll::look(|ready| {
+            let found = !ready.is_empty();
+            if found {
+                self.put_global(0, ready);
+            }
+            found
+        });
+        if found == Some(true) {
+            self.wake_p();
+        }
+        found == Some(true)
     }
 
     /// Sleeps as the keeper, in the poller; `false` if there is a keeper already.

@@ -44,6 +44,8 @@ const ANSWER_WITHIN: u64 = 1_000_000;
 const LONGEST_ANSWER: u64 = 20_000_000;
 /// How long a P may be out of touch before its thread is asked whether it is blocked (D2).
 const OUT_OF_TOUCH: u64 = 100_000;
+/// After a longer pause than this, a P that has moved may have been blocked for long, too.
+const LONG_PAUSE: u64 = 2_000_000;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
 const BLOCKING_UNWANTED: u64 = 10_000_000;
 /// Beyond the soft limit, one hand-off of a blocked thread in this time; beyond twice the limit in twice this time, and so
@@ -59,6 +61,8 @@ const STACK_BYTES: usize = 128 * 1024;
 
 /// What the monitor last saw of a P.
 pub(crate) struct Seen {
+    /// The count of picks at the last tick.
+    glanced: AtomicU32,
     m: AtomicPtr<M>,
     sched_tick: AtomicU32,
     /// When that tick was first seen.
@@ -74,6 +78,7 @@ pub(crate) struct Seen {
 impl Seen {
     pub(crate) const fn new() -> Seen {
         Seen {
+            glanced: AtomicU32::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
             sched_tick: AtomicU32::new(0),
             since: AtomicU64::new(0),
@@ -82,6 +87,13 @@ impl Seen {
             blocking_tick: AtomicU32::new(0),
             blocking_since: AtomicU64::new(0),
         }
+    }
+
+    /// Whether the P has been back in the scheduler since this was last asked.
+    fn has_moved(&self, tick: u32) -> bool {
+        let before = self.glanced.load(Ordering::Relaxed);
+        self.glanced.store(tick, Ordering::Relaxed);
+        before != tick
     }
 
     /// How long the P has shown this tick under this M; 0 if it is new.
@@ -125,10 +137,12 @@ impl Seen {
 /// What is to be done with a P that runs.
 enum Verdict {
     Leave,
+    /// Look again soon: it is blocked, but perhaps only just.
+    Suspect,
     /// Ask its goroutine to yield.
     Ask,
-    /// Take it.
-    Take(Taken),
+    /// Take it from this M.
+    Take(&'static M, Taken),
 }
 
 /// A retake that was begun.
@@ -187,7 +201,9 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
         let tick = monitor.tick(now);
         let stalls = stall_limit.map_or(Tick::Idle, |limit| stall::look(limit, now));
         pace.note(tick.max(stalls));
-        pace.charge(probe::own_cpu_time(), timers::now());
+        if pace.is_costly() {
+            pace.charge(probe::own_cpu_time(), timers::now());
+        }
     }
 }
 
@@ -219,8 +235,12 @@ enum Tick {
     Idle,
     /// A P is busy, but with no goroutine.
     Quiet,
-    /// Goroutines run, or are in blocking calls with their P.
+    /// Goroutines run, and every P has been back in the scheduler since the last tick.
+    Calm,
+    /// A goroutine runs on, or is in a blocking call with its P.
     Busy,
+    /// A P is blocked, but perhaps only just.
+    Suspect,
     /// A P was taken from a thread that is blocked: more will follow.
     HandedOff,
 }
@@ -229,6 +249,8 @@ struct Monitor {
     slow_hand_off: Slow,
     slow_start: Slow,
     warned: bool,
+    /// When the last tick was.
+    ticked_at: u64,
     /// When a goroutine was last found computing beyond its slice while others waited.
     hogged_at: Option<u64>,
 }
@@ -240,12 +262,14 @@ impl Monitor {
             slow_hand_off: slow(SLOW_HAND_OFF),
             slow_start: slow(SLOW_START),
             warned: false,
+            ticked_at: 0,
             hogged_at: None,
         }
     }
 
     fn tick(&mut self, now: u64) -> Tick {
         let mut tick = Tick::Quiet;
+        let pause = now.saturating_sub(core::mem::replace(&mut self.ticked_at, now));
         let pressure = self.hogged_at.is_some_and(|at| now.saturating_sub(at) < PRESSURE_LASTS);
         SCHED.set_under_pressure(pressure);
         if SCHED.held_back() > 0 {
@@ -254,7 +278,9 @@ impl Monitor {
         } else if SCHED.all_idle() {
             return Tick::Idle;
         }
-        SCHED.poll_overdue_network(now);
+        if SCHED.poll_overdue_network(now) || pressure {
+            tick = Tick::Busy;
+        }
         let waiting = SCHED.work_waits(now);
         if waiting {
             SCHED.end_trust();
@@ -267,10 +293,18 @@ impl Monitor {
                 PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
                 PStatus::Blocking => tick = tick.max(retake_blocking(p, now)),
                 PStatus::Running => {
-                    tick = tick.max(Tick::Busy);
-                    if waiting && let Some((m, kind)) = self.look(p, now, &mut taker) {
-                        let Some(place) = places.next() else { break };
-                        *place = begin(m, kind, &mut taker);
+                    let moved = p.seen.has_moved(p.sched_tick());
+                    tick = tick.max(if moved { Tick::Calm } else { Tick::Busy });
+                    if !waiting {
+                        continue;
+                    }
+                    match self.look(p, now, pause, &mut taker) {
+                        Verdict::Leave | Verdict::Ask => {}
+                        Verdict::Suspect => tick = tick.max(Tick::Suspect),
+                        Verdict::Take(m, kind) => {
+                            let Some(place) = places.next() else { break };
+                            *place = begin(m, kind, &mut taker);
+                        }
                     }
                 }
             }
@@ -286,20 +320,20 @@ impl Monitor {
         tick
     }
 
-    /// Judges a P that runs. Asks by itself; returns whom to take it from.
-    fn look(&mut self, p: &'static P, now: u64, taker: &mut TakerToken) -> Option<(&'static M, Taken)> {
-        let m = p.m()?;
-        match judge(p, m, now) {
-            Verdict::Leave => None,
+    /// Judges a P that runs, `pause` after the last tick. Asks by itself.
+    fn look(&mut self, p: &'static P, now: u64, pause: u64, taker: &mut TakerToken) -> Verdict {
+        let Some(m) = p.m() else { return Verdict::Leave };
+        let verdict = judge(p, m, now, pause);
+        match verdict {
             Verdict::Ask => {
                 self.hogged_at = Some(now);
                 SCHED.set_under_pressure(true);
                 let _ = m.owner.request_preempt(taker);
-                None
             }
-            Verdict::Take(Taken::Blocked) if !self.may_hand_off(m, now) => None,
-            Verdict::Take(kind) => Some((m, kind)),
+            Verdict::Take(_, Taken::Blocked) if !self.may_hand_off(m, now) => return Verdict::Leave,
+            _ => {}
         }
+        verdict
     }
 
     /// Beyond the soft limit, hand-offs of blocked threads are few and far between (D1).
@@ -363,13 +397,17 @@ fn retake_blocking(p: &'static P, now: u64) -> Tick {
     if wanted { Tick::HandedOff } else { Tick::Busy }
 }
 
-fn judge(p: &P, m: &M, now: u64) -> Verdict {
+fn judge(p: &P, m: &'static M, now: u64, pause: u64) -> Verdict {
     let unchanged = p.seen.unchanged_for(m, p.sched_tick(), now);
-    if unchanged < OUT_OF_TOUCH || m.owner.in_runtime() {
+    let in_touch = unchanged < OUT_OF_TOUCH;
+    if (in_touch && pause < LONG_PAUSE) || m.owner.in_runtime() {
         return Verdict::Leave;
     }
     if m.probe.is_blocked(m.tid()) {
-        return Verdict::Take(Taken::Blocked);
+        return if in_touch { Verdict::Suspect } else { Verdict::Take(m, Taken::Blocked) };
+    }
+    if in_touch {
+        return Verdict::Leave;
     }
     let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
     let computed = p.seen.computed(probe::cpu_time(m.tid()), unchanged);
@@ -386,7 +424,7 @@ fn judge(p: &P, m: &M, now: u64) -> Verdict {
         asked_at if computed < slice + ANSWER_WITHIN && unchanged < asked_at + LONGEST_ANSWER => {
             Verdict::Leave
         }
-        _ => Verdict::Take(Taken::Computing),
+        _ => Verdict::Take(m, Taken::Computing),
     }
 }
 

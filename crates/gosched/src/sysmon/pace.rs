@@ -1,5 +1,8 @@
 //! How often the monitor ticks (S34, D2): 1 ms while goroutine code runs, 100 µs for 3 ms after a hand-off of a blocked
-//! thread, slower and slower up to 10 ms while nothing runs, not at all when all has been idle for a while.
+//! thread, slower and slower up to 10 ms while nothing runs or all goes well, not at all when all has been idle for a while.
+//!
+//! All goes well while every P comes back to the scheduler between two ticks, and no P had to be taken from a blocked thread for
+//! a while. Each tick takes a CPU away from somebody, which costs a busy server more than the tick itself.
 
 use core::time::Duration;
 
@@ -10,6 +13,8 @@ const BURST: Duration = Duration::from_micros(100);
 const SLOWEST: Duration = Duration::from_millis(10);
 /// Ticks of a burst.
 const BURST_TICKS: u32 = 30;
+/// Ticks without a hand-off before a program is trusted to go well.
+const ALERT_TICKS: u32 = 250;
 /// Idle ticks before the monitor sleeps for good: waking it costs more than a few ticks.
 const IDLE_TICKS: u32 = 10;
 
@@ -21,6 +26,7 @@ const CREDIT: u64 = 30_000_000;
 pub(super) struct Pace {
     pause: Duration,
     burst: u32,
+    alert: u32,
     idle: u32,
     /// CPU time that is left for bursts, and what the clocks showed when it was last reckoned.
     credit: u64,
@@ -30,11 +36,16 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new() -> Pace {
-        Pace { pause: BASE, burst: 0, idle: 0, credit: CREDIT, cpu: 0, now: 0 }
+        Pace { pause: BASE, burst: 0, alert: 0, idle: 0, credit: CREDIT, cpu: 0, now: 0 }
     }
 
     pub(super) fn pause(&self) -> Duration {
         if self.burst > 0 && self.credit > 0 { BURST } else { self.pause }
+    }
+
+    /// Whether what the monitor uses must be reckoned up.
+    pub(super) fn is_costly(&self) -> bool {
+        self.burst > 0
     }
 
     pub(super) fn is_idle_for_long(&self) -> bool {
@@ -53,13 +64,20 @@ impl Pace {
 
     pub(super) fn note(&mut self, tick: Tick) {
         self.burst = self.burst.saturating_sub(1);
+        self.alert = self.alert.saturating_sub(1);
         self.idle = if tick == Tick::Idle { self.idle + 1 } else { 0 };
         match tick {
-            Tick::Idle | Tick::Quiet => self.pause = (self.pause * 2).min(SLOWEST),
+            Tick::Calm if self.alert > 0 => self.pause = BASE,
+            Tick::Idle | Tick::Quiet | Tick::Calm => self.pause = (self.pause * 2).min(SLOWEST),
             Tick::Busy => self.pause = BASE,
+            Tick::Suspect => {
+                self.pause = BASE;
+                self.burst = self.burst.max(1);
+            }
             Tick::HandedOff => {
                 self.pause = BASE;
                 self.burst = BURST_TICKS;
+                self.alert = ALERT_TICKS;
             }
         }
     }
@@ -120,5 +138,31 @@ mod tests {
             pace.note(Tick::Idle);
         }
         assert!(pace.is_idle_for_long());
+    }
+
+    /// S34: a program that goes well is looked at less and less often; one P that does not come back is enough to end that, and
+    /// after a hand-off it takes a while.
+    #[test]
+    fn leaves_alone_what_goes_well() {
+        let mut pace = Pace::new();
+        for _ in 0..5 {
+            pace.note(Tick::Calm);
+        }
+        assert_eq!(pace.pause(), SLOWEST);
+        pace.note(Tick::Suspect);
+        assert_eq!(pace.pause(), BURST);
+        pace.note(Tick::Calm);
+        assert!(pace.pause() > BASE);
+        pace.note(Tick::Busy);
+        assert_eq!(pace.pause(), BASE);
+        pace.note(Tick::HandedOff);
+        for _ in 1..ALERT_TICKS {
+            pace.note(Tick::Calm);
+        }
+        assert_eq!(pace.pause(), BASE);
+        for _ in 0..5 {
+            pace.note(Tick::Calm);
+        }
+        assert_eq!(pace.pause(), SLOWEST);
     }
 }

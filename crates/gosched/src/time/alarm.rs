@@ -1,27 +1,45 @@
 //! A timer that wakes a `future::block_on`: what a sleeping future of ours costs, if ours is the executor too.
 //!
-//! Invariant: while armed, the timer neither moves nor dies, since it is in a box that disarms it first; and its waker keeps the
-//! task alive that it notifies.
+//! Most sleeps are time-outs that are dropped long before they are over, one after the other in the same task. So an alarm that
+//! is dropped stays armed, as its task's [`Spare`], and the next sleep of that task takes it over: if it rings too early, the
+//! sleep sees that it is not over and sets it again. A time-out then costs nothing but the first time, and one ring too many
+//! in the time that it lasts.
+//!
+//! Invariants: while armed, the timer neither moves nor dies, since it is in a box that disarms it first; and its waker keeps the
+//! task alive that it notifies. A task's spare alarm holds the task in turn, until its `block_on` ends and closes the place.
 #![allow(unsafe_code)]
 
 use core::pin::Pin;
+use core::ptr::{null_mut, without_provenance_mut};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use core::task::Waker;
 
 use crate::future;
 use crate::sched::{self, Visitor};
 use crate::timers::{Action, Timer};
 
-/// Wakes a task, once, at a time.
+/// Wakes a task, once, at a time or before.
 pub(crate) struct Alarm {
     timer: Timer,
+    /// When, if it is armed.
+    when: AtomicU64,
     waker: Waker,
 }
 
 impl Alarm {
-    /// Will wake whoever waits with this waker, at `when`; `None` if it is not one of ours.
+    /// Will wake whoever waits with this waker, at `when` or before; `None` if it is not one of ours.
     pub(crate) fn set(waker: &Waker, when: u64) -> Option<Pin<Box<Alarm>>> {
         let task = future::own_task(waker)?;
-        let alarm = Box::pin(Alarm { timer: Timer::new(Action::Notify(task)), waker: waker.clone() });
+        // SAFETY: the task lives as long as the waker.
+        if let Some(mut spare) = unsafe { task.as_ref() }.spare.take() {
+            spare.as_mut().ring_by(when);
+            return Some(spare);
+        }
+        let alarm = Box::pin(Alarm {
+            timer: Timer::new(Action::Notify(task)),
+            when: AtomicU64::new(when),
+            waker: waker.clone(),
+        });
         let _visitor = Visitor::enter();
         // SAFETY: new, so in no heap; in a box, disarmed before that goes.
         unsafe { sched::arm_here(&alarm.timer, when) };
@@ -33,12 +51,24 @@ impl Alarm {
         self.waker.will_wake(waker)
     }
 
-    /// Will wake it at `when` instead of whenever it would have.
-    pub(crate) fn reset(self: Pin<&mut Alarm>, when: u64) {
+    /// Will wake it at `when` or before.
+    pub(crate) fn ring_by(self: Pin<&mut Alarm>, when: u64) {
+        if self.timer.is_armed() && self.when.load(Ordering::Relaxed) <= when {
+            return;
+        }
         let _visitor = Visitor::enter();
         let _ = self.timer.disarm();
+        self.when.store(when, Ordering::Relaxed);
         // SAFETY: in no heap since just now, and nobody else can arm it; in a box, disarmed before that goes.
         unsafe { sched::arm_here(&self.timer, when) };
+    }
+
+    /// Nobody needs it now: the task's next sleep may.
+    pub(crate) fn spare(self: Pin<Box<Alarm>>) {
+        if let Some(task) = future::own_task(&self.waker) {
+            // SAFETY: the task lives as long as the waker, which the alarm keeps. One that is refused is dropped after this.
+            drop(unsafe { task.as_ref() }.spare.put(self));
+        }
     }
 }
 
@@ -46,5 +76,106 @@ impl Drop for Alarm {
     fn drop(&mut self) {
         let _visitor = Visitor::enter();
         let _ = self.timer.disarm();
+    }
+}
+
+/// A task's place for an alarm that nobody needs at present. Whoever takes a pointer out owns the alarm.
+pub(crate) struct Spare(AtomicPtr<Alarm>);
+
+/// What is in a place that is closed.
+const CLOSED: *mut Alarm = without_provenance_mut(1);
+
+impl Spare {
+    pub(crate) const fn new() -> Spare {
+        Spare(AtomicPtr::new(null_mut()))
+    }
+
+    fn take(&self) -> Option<Pin<Box<Alarm>>> {
+        let found = self.0.load(Ordering::Relaxed);
+        if found.is_null() || found == CLOSED {
+            return None;
+        }
+        // ORDERING: Acquire pairs with the Release in `put`: the alarm is whole.
+        self.0.compare_exchange(found, null_mut(), Ordering::Acquire, Ordering::Relaxed).ok()?;
+        // SAFETY: `put` took it out of a box that was pinned, and the CAS made it ours.
+        Some(unsafe { Pin::new_unchecked(Box::from_raw(found)) })
+    }
+
+    /// Keeps an alarm; gives back one too many, or one that comes when the place is closed.
+    fn put(&self, alarm: Pin<Box<Alarm>>) -> Option<Pin<Box<Alarm>>> {
+        // SAFETY: it stays where it is, and is pinned again by whoever takes it.
+        let new = Box::into_raw(unsafe { Pin::into_inner_unchecked(alarm) });
+        // ORDERING: Release pairs with the Acquires in `take` and `close`.
+        match self.0.compare_exchange(null_mut(), new, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => None,
+            // SAFETY: just taken out of a box that was pinned, and given to nobody.
+            Err(_) => Some(unsafe { Pin::new_unchecked(Box::from_raw(new)) }),
+        }
+    }
+
+    /// Drops what is there, and keeps nothing from now on.
+    pub(crate) fn close(&self) {
+        // ORDERING: Acquire pairs with the Release in `put`.
+        let last = self.0.swap(CLOSED, Ordering::Acquire);
+        if !last.is_null() && last != CLOSED {
+            // SAFETY: `put` took it out of a box, and the swap made it ours.
+            drop(unsafe { Box::from_raw(last) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::future::block_on;
+    use crate::sched::SCHED;
+    use crate::testing::succeeds_in_child;
+    use crate::timers::NEVER;
+
+    async fn current_waker() -> Waker {
+        core::future::poll_fn(|cx| core::task::Poll::Ready(cx.waker().clone())).await
+    }
+
+    fn armed() -> usize {
+        SCHED.all_p().map(|p| p.timers.len()).sum()
+    }
+
+    /// One alarm serves a task's sleeps, and is armed again only for an earlier time; with the task it is gone.
+    #[test]
+    fn serves_again() {
+        succeeds_in_child("time::alarm::tests::serves_again", 2, || {
+            block_on(async {
+                let waker = current_waker().await;
+                let set = |when| {
+                    let alarm = Alarm::set(&waker, NEVER - when).expect("a waker of ours");
+                    let seen = (core::ptr::from_ref(&*alarm), NEVER - alarm.when.load(Ordering::Relaxed));
+                    assert_eq!(armed(), 1);
+                    alarm.spare();
+                    seen
+                };
+                let (first, when) = set(1_000);
+                assert_eq!(when, 1_000);
+                assert_eq!(set(500), (first, 1_000));
+                assert_eq!(set(2_000), (first, 2_000));
+                assert_eq!(armed(), 1);
+                let [one, two] = [3_000, 4_000].map(|when| Alarm::set(&waker, NEVER - when).unwrap());
+                assert_eq!(armed(), 2);
+                one.spare();
+                two.spare();
+                assert_eq!(armed(), 1, "one is enough");
+            });
+            assert_eq!(armed(), 0);
+        });
+    }
+
+    /// What comes back when the task has ended is not kept.
+    #[test]
+    fn is_not_kept_by_a_task_that_has_ended() {
+        succeeds_in_child("time::alarm::tests::is_not_kept_by_a_task_that_has_ended", 2, || {
+            let alarm = block_on(async { Alarm::set(&current_waker().await, NEVER - 1) });
+            assert_eq!(armed(), 1);
+            alarm.unwrap().spare();
+            assert_eq!(armed(), 0);
+        });
     }
 }

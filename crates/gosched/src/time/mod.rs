@@ -34,7 +34,7 @@ mod timer;
 
 pub use crate::chan::{after, tick};
 #[cfg(feature = "hyper")]
-pub(crate) use alarm::Alarm;
+pub(crate) use alarm::{Alarm, Spare};
 pub use sleep::{sleep, sleep_until};
 pub use std::time::{Duration, Instant, SystemTime, SystemTimeError, TryFromFloatSecsError, UNIX_EPOCH};
 pub use timeout::{Elapsed, timeout};

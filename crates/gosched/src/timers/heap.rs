@@ -8,6 +8,7 @@
 
 use core::ops::Deref;
 use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
 
 use super::{NOWHERE, Timer};
 use crate::fatal::fatal;
@@ -28,7 +29,7 @@ impl Entry {
     /// Tells the timer where its entry is.
     fn tell(&self, place: usize) {
         // SAFETY: armed, so alive; the heap's lock is held.
-        unsafe { self.timer.as_ref() }.place.set(place);
+        unsafe { self.timer.as_ref() }.place.store(place, Ordering::Relaxed);
     }
 }
 
@@ -174,6 +175,6 @@ mod tests {
             }
             assert_eq!(heap.capacity, FIRST_CAPACITY);
         }
-        assert!(timers.iter().all(|timer| timer.place.get() == NOWHERE));
+        assert!(timers.iter().all(|timer| timer.place.load(Ordering::Relaxed) == NOWHERE));
     }
 }

@@ -16,9 +16,8 @@
 mod clock;
 mod heap;
 
-use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gosched_queue::{List, Lock, Readied, Status, Token};
 
@@ -64,19 +63,25 @@ pub(crate) struct Timer {
     action: Action,
     /// The heap it is or was last armed in.
     heap: AtomicPtr<TimerHeap>,
-    /// Its index in that heap. Under the heap's lock.
-    place: Cell<usize>,
+    /// Its index in that heap. Written under the heap's lock.
+    place: AtomicUsize,
 }
 
-// SAFETY: the place is touched under the heap's lock, the heap is an atomic, and the action never changes: what it points
-// at may be spoken to from any thread that holds that lock.
+// SAFETY: place and heap are atomics, and the action never changes: what it points at may be spoken to from any thread that
+// holds the heap's lock.
 unsafe impl Sync for Timer {}
 // SAFETY: as above.
 unsafe impl Send for Timer {}
 
 impl Timer {
     pub(crate) const fn new(action: Action) -> Timer {
-        Timer { action, heap: AtomicPtr::new(core::ptr::null_mut()), place: Cell::new(NOWHERE) }
+        Timer { action, heap: AtomicPtr::new(core::ptr::null_mut()), place: AtomicUsize::new(NOWHERE) }
+    }
+
+    /// Whether it was armed a moment ago. Whoever was woken by it sees that it is not.
+    #[cfg(feature = "hyper")]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.place.load(Ordering::Relaxed) != NOWHERE
     }
 
     /// Takes it out of its heap, if it is still there. Afterwards it can't act any more.
@@ -91,7 +96,7 @@ impl Timer {
                 // It was moved to another heap while we waited for the lock.
                 continue;
             }
-            let place = self.place.get();
+            let place = self.place.load(Ordering::Relaxed);
             if place == NOWHERE {
                 return Disarmed::NotArmed;
             }
