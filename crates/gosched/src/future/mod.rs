@@ -39,6 +39,7 @@ pub(crate) use task::{is_own, notify_own};
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let task = Task::new();
+    #[cfg(feature = "hyper")]
     let _closing = task::Closing(&task);
     let waker = task.waker();
     let mut cx = Context::from_waker(&waker);

@@ -32,11 +32,12 @@ pub(crate) struct Task {
 }
 
 /// Ends a `block_on`'s use of its task, however it ends.
+#[cfg(feature = "hyper")]
 pub(super) struct Closing<'t>(pub(super) &'t Task);
 
+#[cfg(feature = "hyper")]
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        #[cfg(feature = "hyper")]
         self.0.spare.close();
     }
 }

@@ -120,7 +120,7 @@ pub(crate) fn ring() {
     }
 }
 
-/// Whether somebody looks, or queues what it has found, and that is probably much: as much as the last time.
+/// Whether somebody looks, or queues what it has found, and that is probably much: as much as the last time. Only a hint.
 pub(crate) fn is_much_coming() -> bool {
     LOOKING.load(Ordering::Relaxed) && LAST_FOUND.load(Ordering::Relaxed) >= MANY
 }
@@ -135,7 +135,6 @@ pub(crate) fn look<T>(queue: impl FnOnce(List<G>) -> T) -> Option<T> {
     let ready = poll(How::Look);
     LAST_FOUND.store(ready.len(), Ordering::Relaxed);
     let queued = queue(ready);
-    // ORDERING: as above; and whoever sees that the look is over sees what was queued.
     LOOKING.store(false, Ordering::Release);
     Some(queued)
 }
