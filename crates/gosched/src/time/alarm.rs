@@ -10,9 +10,10 @@
 #![allow(unsafe_code)]
 
 use core::pin::Pin;
-use core::ptr::{null_mut, without_provenance_mut};
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
+
+use gosched_queue::Lock;
 
 use crate::future;
 use crate::sched::{self, Visitor};
@@ -79,48 +80,54 @@ impl Drop for Alarm {
     }
 }
 
-/// A task's place for an alarm that nobody needs at present. Whoever takes a pointer out owns the alarm.
-pub(crate) struct Spare(AtomicPtr<Alarm>);
+/// A task's place for an alarm that nobody needs at present.
+pub(crate) struct Spare(Lock<Place>);
 
-/// What is in a place that is closed.
-const CLOSED: *mut Alarm = without_provenance_mut(1);
+enum Place {
+    Empty,
+    Kept(Pin<Box<Alarm>>),
+    /// The task has ended.
+    Closed,
+}
 
 impl Spare {
     pub(crate) const fn new() -> Spare {
-        Spare(AtomicPtr::new(null_mut()))
+        Spare(Lock::new(Place::Empty))
     }
 
     fn take(&self) -> Option<Pin<Box<Alarm>>> {
-        let found = self.0.load(Ordering::Relaxed);
-        if found.is_null() || found == CLOSED {
-            return None;
+        let _visitor = Visitor::enter();
+        let mut place = self.0.lock();
+        match core::mem::replace(&mut *place, Place::Empty) {
+            Place::Kept(alarm) => Some(alarm),
+            other => {
+                *place = other;
+                None
+            }
         }
-        // ORDERING: Acquire pairs with the Release in `put`: the alarm is whole.
-        self.0.compare_exchange(found, null_mut(), Ordering::Acquire, Ordering::Relaxed).ok()?;
-        // SAFETY: `put` took it out of a box that was pinned, and the CAS made it ours.
-        Some(unsafe { Pin::new_unchecked(Box::from_raw(found)) })
     }
 
     /// Keeps an alarm; gives back one too many, or one that comes when the place is closed.
     fn put(&self, alarm: Pin<Box<Alarm>>) -> Option<Pin<Box<Alarm>>> {
-        // SAFETY: it stays where it is, and is pinned again by whoever takes it.
-        let new = Box::into_raw(unsafe { Pin::into_inner_unchecked(alarm) });
-        // ORDERING: Release pairs with the Acquires in `take` and `close`.
-        match self.0.compare_exchange(null_mut(), new, Ordering::Release, Ordering::Relaxed) {
-            Ok(_) => None,
-            // SAFETY: just taken out of a box that was pinned, and given to nobody.
-            Err(_) => Some(unsafe { Pin::new_unchecked(Box::from_raw(new)) }),
+        let _visitor = Visitor::enter();
+        let mut place = self.0.lock();
+        match *place {
+            Place::Empty => {
+                *place = Place::Kept(alarm);
+                None
+            }
+            Place::Kept(_) | Place::Closed => Some(alarm),
         }
     }
 
     /// Drops what is there, and keeps nothing from now on.
     pub(crate) fn close(&self) {
-        // ORDERING: Acquire pairs with the Release in `put`.
-        let last = self.0.swap(CLOSED, Ordering::Acquire);
-        if !last.is_null() && last != CLOSED {
-            // SAFETY: `put` took it out of a box, and the swap made it ours.
-            drop(unsafe { Box::from_raw(last) });
-        }
+        let last = {
+            let _visitor = Visitor::enter();
+            core::mem::replace(&mut *self.0.lock(), Place::Closed)
+        };
+        // Only now: this enters the runtime too, and frees.
+        drop(last);
     }
 }
 
