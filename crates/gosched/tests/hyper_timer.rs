@@ -118,7 +118,8 @@ fn other_executors_are_woken() {
     assert!(tell.1.load(Ordering::Relaxed) >= 1);
 }
 
-/// Those that are dropped before their time are gone: no goroutine is started by them, and nobody is woken.
+/// Those that are dropped before their time start no goroutine and wake no task of another executor. (One of a `block_on`'s stays
+/// armed, as its spare one.)
 #[test]
 fn dropped_in_time() {
     child("dropped_in_time", || gosched::run(drop_many)).limit(Duration::from_secs(60)).run().ok();

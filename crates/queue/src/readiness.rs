@@ -16,7 +16,7 @@
 //!   ([`Readiness::forget`]) before the node goes away, unless a report has;
 //! - reports and closes do not touch a node any more after they have claimed it: its owner may be on its way already;
 //! - nothing is allocated or freed under the lock: an async task, which has no frame to wait in, brings a [`TaskNode`], and
-//!   whoever ends its wait gets it.
+//!   whoever ends its wait gets it, and may leave it here for the next.
 
 use core::cell::Cell;
 use core::ptr::{NonNull, null, null_mut};

@@ -5,9 +5,10 @@
 //!
 //! The argument why nobody who waits for I/O is forgotten. Who waits is counted before anything else (SeqCst). A goroutine
 //! that waits leaves its M with a P, and that M runs others (then the monitor is awake and polls), or gives its P up and then
-//! looks at the count: it becomes the keeper, or there is one. A foreign thread or an async task has no M: it counts itself, then
-//! looks whether there is a keeper, and if not, wakes an M (if a P is idle and nobody spins), exactly as somebody does who
-//! has armed a timer. So does whoever puts the last busy P on the idle list without giving up an M of its own.
+//! looks at the count: it becomes the keeper, or there is one. The same goes for a goroutine that registers an async task and has a
+//! P: that P is not given up without a look either. A foreign thread, or a goroutine without a P, counts first, then looks whether
+//! there is a keeper, and if not, wakes an M (if a P is idle and nobody spins), exactly as somebody does who has armed a timer.
+//! So does whoever puts the last busy P on the idle list without giving up an M of its own.
 //!
 //! A keeper that sleeps on its note because there was no poller yet is roused when one is made; its second look is at that
 //! too.
