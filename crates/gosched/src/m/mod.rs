@@ -20,6 +20,7 @@ use gosched_switch::{Gobuf, Stack};
 use crate::g::G;
 use crate::p::P;
 use crate::sched::SCHED;
+use crate::sys::cpu;
 use crate::sysmon::{Held, Probe};
 
 /// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
@@ -165,6 +166,7 @@ impl M {
     /// Makes `p` this M's. On its own thread, inside the runtime.
     pub(crate) fn acquire_p(&'static self, p: &'static P) {
         p.start(self);
+        p.note_cpu(cpu::current());
         self.p.store(core::ptr::from_ref(p).cast_mut(), Ordering::Relaxed);
         if self.owner.intr() == Intr::Taken {
             self.owner.regain();

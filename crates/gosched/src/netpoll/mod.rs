@@ -23,7 +23,7 @@ mod source;
 mod tasks;
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::io;
 use std::sync::OnceLock;
@@ -48,8 +48,11 @@ static POLLER: OnceLock<Epoll> = OnceLock::new();
 static EXISTS: AtomicBool = AtomicBool::new(false);
 static WAITERS: AtomicUsize = AtomicUsize::new(0);
 static LAST_POLL: AtomicU64 = AtomicU64::new(0);
-/// Somebody looks without blocking; one at a time is enough.
-static LOOKING: AtomicBool = AtomicBool::new(false);
+/// Who looks without blocking; one at a time is enough.
+static LOOKER: AtomicU32 = AtomicU32::new(NOBODY);
+const NOBODY: u32 = u32::MAX;
+/// The monitor, which has no P, as a looker.
+pub(crate) const MONITOR: u32 = u32::MAX - 1;
 /// How many goroutines the last look found.
 static LAST_FOUND: AtomicUsize = AtomicUsize::new(0);
 /// So many are worth waiting for.
@@ -120,22 +123,25 @@ pub(crate) fn ring() {
     }
 }
 
+/// Who looks, or queues what it has found: a P's number, or [`MONITOR`]. Only a hint.
+pub(crate) fn looker() -> Option<u32> {
+    Some(LOOKER.load(Ordering::Relaxed)).filter(|looker| *looker != NOBODY)
+}
+
 /// Whether somebody looks, or queues what it has found, and that is probably much: as much as the last time. Only a hint.
 pub(crate) fn is_much_coming() -> bool {
-    LOOKING.load(Ordering::Relaxed) && LAST_FOUND.load(Ordering::Relaxed) >= MANY
+    looker().is_some() && LAST_FOUND.load(Ordering::Relaxed) >= MANY
 }
 
 /// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in nobody's queue yet. `None` if
 /// somebody else is just looking.
-pub(crate) fn look<T>(queue: impl FnOnce(List<G>) -> T) -> Option<T> {
+pub(crate) fn look<T>(looker: u32, queue: impl FnOnce(List<G>) -> T) -> Option<T> {
     // ORDERING: Acquire and Release pair with each other: only to keep it a lock.
-    if LOOKING.swap(true, Ordering::Acquire) {
-        return None;
-    }
+    LOOKER.compare_exchange(NOBODY, looker, Ordering::Acquire, Ordering::Relaxed).ok()?;
     let ready = poll(How::Look);
     LAST_FOUND.store(ready.len(), Ordering::Relaxed);
     let queued = queue(ready);
-    LOOKING.store(false, Ordering::Release);
+    LOOKER.store(NOBODY, Ordering::Release);
     Some(queued)
 }
 

@@ -31,6 +31,8 @@ pub(crate) const FAIRNESS_TICK: u32 = 61;
 const TIME_SLICE: Duration = Duration::from_millis(10);
 /// They look at the clock after so many picks.
 const INHERITED_PER_LOOK: u32 = 128;
+/// How often others give way to an M that does not come to its next pick.
+const MOST_GIVEN_WAY: u32 = 16;
 /// Dead headers a P keeps at most; then half go to the shared cache (S9).
 const FREE_MAX: usize = 64;
 /// Ids a P takes from the generator at a time.
@@ -54,9 +56,13 @@ pub(crate) struct P {
     sched_tick: AtomicU32,
     /// `sched_tick` when a thief last found something queued here.
     looked_at: AtomicU32,
+    /// The CPU that its M was on when it last looked; the owner's.
+    cpu: AtomicU32,
     /// Picks in a row that went on with the running slice. The owner's; the monitor reads it.
     inherited: AtomicU32,
     blocking_tick: AtomicU32,
+    /// How often others gave way to its M since a pick: the pick's `sched_tick` in the upper half, the number in the lower.
+    given_way: AtomicU64,
     /// What the monitor saw of this P; its own.
     pub(crate) seen: Seen,
     /// Goroutines created and ended on this P; read by `num_goroutine`.
@@ -134,8 +140,10 @@ impl P {
             start_spinning: AtomicBool::new(false),
             sched_tick: AtomicU32::new(0),
             looked_at: AtomicU32::new(u32::MAX),
+            cpu: AtomicU32::new(u32::MAX),
             inherited: AtomicU32::new(0),
             blocking_tick: AtomicU32::new(0),
+            given_way: AtomicU64::new(0),
             seen: Seen::new(),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
@@ -212,6 +220,40 @@ impl P {
             self.looked_at.store(tick, Ordering::Relaxed);
         }
         still
+    }
+
+    /// The owner says which CPU it is on.
+    pub(crate) fn note_cpu(&self, cpu: u32) {
+        if self.cpu.load(Ordering::Relaxed) != cpu {
+            self.cpu.store(cpu, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this P's M was last on the CPU that the caller is on, so that it can't be running, and has something in hand: a
+    /// goroutine, the next one, or what it finds in the network. At most [`MOST_GIVEN_WAY`] times for one pick.
+    pub(crate) fn waits_for_cpu(&self, cpu: u32, is_looker: bool) -> bool {
+        if self.cpu.load(Ordering::Relaxed) != cpu || self.status() != PStatus::Running {
+            return false;
+        }
+        let in_hand =
+            is_looker || self.next.peek().is_some() || self.m().is_some_and(|m| m.cur_g().is_some());
+        if !in_hand {
+            return false;
+        }
+        let tick = u64::from(self.sched_tick()) << 32;
+        // ORDERING: Relaxed, a hint: of two that count at once, one may be lost.
+        let given = self.given_way.load(Ordering::Relaxed);
+        let times = if given & !u64::from(u32::MAX) == tick { given as u32 } else { 0 };
+        if times < MOST_GIVEN_WAY {
+            self.given_way.store(tick | u64::from(times + 1), Ordering::Relaxed);
+        }
+        times < MOST_GIVEN_WAY
+    }
+
+    /// Whether anybody ever gave way to its M.
+    #[cfg(test)]
+    pub(crate) fn was_given_way(&self) -> bool {
+        self.given_way.load(Ordering::Relaxed) != 0
     }
 
     /// A number that is another one after each pick (or, once in a long while, the same).

@@ -44,7 +44,10 @@ impl Sched {
                 return found;
             }
             if let Some(g) = self.search(m, p) {
-                return (g, Slice::New);
+                match self.end_search(m, p, g) {
+                    Some(g) => return (g, Slice::New),
+                    None => continue,
+                }
             }
             self.give_up_p(m);
             if let Some(token) = m.take_spinning() {
@@ -62,6 +65,20 @@ impl Sched {
             .or_else(|| self.poll_network(m, p))
             .or_else(|| self.steal_work(m, p))
             .or_else(|| self.steal_from_looker(m, p))
+    }
+
+    /// What a search has found, to be run now; `None` if it was stolen meanwhile.
+    ///
+    /// If the M has spun, it sees to it that there is a next spinner (S31), and the kernel may run that one in its place for a
+    /// while. So until then `g` is where it can be stolen.
+    pub(super) fn end_search(&self, m: &M, p: HeldP<'_>, g: NonNull<G>) -> Option<NonNull<G>> {
+        if !m.is_spinning() || p.next.peek().is_some() {
+            return Some(g);
+        }
+        // Only the owner fills it, so nobody is kicked out.
+        let _ = p.next.replace(g);
+        self.stop_spinning(m);
+        p.next.take()
     }
 
     /// Puts the P on the idle list.
@@ -144,6 +161,7 @@ impl Sched {
     pub(super) fn relieve(&self, m: &M, p: HeldP<'_>) -> Option<NonNull<G>> {
         // All of them are looked at each time.
         let still = self.all_p().filter(|victim| victim.stands_still()).last()?;
+        self.give_way(m, p);
         self.start_to_steal(m)?;
         steal_half(p, still)
     }

@@ -95,7 +95,7 @@ impl Sched {
 
     /// The search is over, with success: the last spinner sees to it that there is a next one (S31).
     #[doc(alias = "resetspinning")]
-    pub(super) fn stop_spinning(&self, m: &'static M) {
+    pub(super) fn stop_spinning(&self, m: &M) {
         if let Some(token) = m.take_spinning()
             && self.idle.stop_spinning(token) == LastSpinner::Yes
         {

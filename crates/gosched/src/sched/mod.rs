@@ -32,6 +32,7 @@ mod entry;
 mod exit;
 mod fifo;
 mod find;
+mod give_way;
 mod global;
 mod group;
 mod held;

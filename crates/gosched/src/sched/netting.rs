@@ -45,7 +45,7 @@ impl Sched {
         if let Some(g) = self.relieve(m, p) {
             return Some(g);
         }
-        let found = netpoll::look(|mut ready| {
+        let found = netpoll::look(p.id, |mut ready| {
             let found = ready.len();
             while let Some(g) = ready.pop_front() {
                 if let Some(Overflow(batch)) = p.put_tail(g, || m.random()) {
@@ -53,12 +53,22 @@ impl Sched {
                 }
             }
             found
-        })?;
-        // Whoever is woken may take this CPU for a while. Then all that was found is in the ring, for others to steal, and others
-        // can look.
+        });
+        let Some(found) = found else {
+            // Whoever looks may wait for this CPU.
+            self.give_way(m, p);
+            return None;
+        };
+        if found == 0 {
+            return None;
+        }
+        // Whoever is woken, or given way to, may take this CPU for a while. Then all that was found is in the ring, for others to
+        // steal, and others can look.
+        self.stop_spinning(m);
         if found > 1 {
             self.wake_p();
         }
+        self.give_way(m, p);
         p.get().map(|(g, _)| g)
     }
 
@@ -67,7 +77,7 @@ impl Sched {
         if !self.is_poll_wanted() || now.saturating_sub(netpoll::last_poll()) <= OVERDUE {
             return false;
         }
-        let found = netpoll::look(|ready| {
+        let found = netpoll::look(netpoll::MONITOR, |ready| {
             let found = !ready.is_empty();
             if found {
                 self.put_global(0, ready);

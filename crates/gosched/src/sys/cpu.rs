@@ -3,6 +3,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The CPU that this thread is on, a moment ago.
+pub(crate) fn current() -> u32 {
+    // SAFETY: has no precondition. Without a kernel that knows it is -1, which all threads then have in common.
+    unsafe { libc::sched_getcpu() }.cast_unsigned()
+}
+
+/// Binds all threads there are, and all that they start, to one CPU.
+#[cfg(test)]
+pub(crate) fn use_only_one() {
+    // SAFETY: cpu_set_t is plain data, for which all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
+    // SAFETY: the number is that of a CPU, so it is within the set.
+    unsafe { libc::CPU_SET(current() as usize, &mut set) };
+    for task in fs::read_dir("/proc/self/task").unwrap() {
+        let tid = task.unwrap().file_name().to_str().unwrap().parse().unwrap();
+        // SAFETY: the size given is the set's size.
+        assert_eq!(unsafe { libc::sched_setaffinity(tid, size_of_val(&set), &set) }, 0);
+    }
+}
+
 /// CPUs in the affinity mask, cut by the cgroup quota rounded up; at least 1.
 pub(crate) fn usable() -> usize {
     let mask = in_affinity_mask().unwrap_or(1);

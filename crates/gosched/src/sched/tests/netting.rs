@@ -1,9 +1,12 @@
 //! Who watches the network (S38), where the public API can't tell.
 
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use super::taken::lose_p;
 use crate::netpoll;
+use crate::os::unix::net::UnixStream;
+use crate::p::P;
 use crate::sched::SCHED;
 use crate::testing::succeeds_in_child;
 
@@ -31,5 +34,28 @@ fn the_last_p_is_handed_to_a_watcher() {
         netpoll::pretend_somebody_waits();
         lose_p();
         until("somebody sleeps in the poller", || SCHED.keeper.is_kept_afar());
+    });
+}
+
+/// Two Ms share one CPU, and the network always has something: the one that runs gives way to the one that was stopped in the middle
+/// of a goroutine.
+#[test]
+fn an_m_gives_way_on_a_shared_cpu() {
+    succeeds_in_child("sched::tests::netting::an_m_gives_way_on_a_shared_cpu", 2, || {
+        crate::sys::cpu::use_only_one();
+        crate::scope(|s| {
+            for _ in 0..32 {
+                let (mut one, mut other) = UnixStream::pair().unwrap();
+                s.spawn(move || std::io::copy(&mut other.try_clone().unwrap(), &mut other).unwrap());
+                s.spawn(move || {
+                    let began = Instant::now();
+                    while !SCHED.all_p().any(P::was_given_way) {
+                        assert!(began.elapsed() < Duration::from_secs(60), "nobody gave way");
+                        one.write_all(&[7; 64]).unwrap();
+                        one.read_exact(&mut [0; 64]).unwrap();
+                    }
+                });
+            }
+        });
     });
 }

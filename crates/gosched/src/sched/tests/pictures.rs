@@ -3,13 +3,15 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
+use gosched_queue::LastSpinner;
 use gosched_switch::StackClass;
 
 use super::super::{Class, SCHED, Sched};
 use crate::g::G;
 use crate::m::M;
-use crate::p::{HeldP, Overflow, RING, Slice};
+use crate::p::{HeldP, Overflow, PStatus, RING, Slice};
 use crate::testing::{runnable, succeeds_in_child};
 
 /// A scheduler with `n` Ps and no thread.
@@ -105,6 +107,71 @@ fn a_p_that_stands_still_is_relieved() {
     assert_eq!((p0.ring.len(), p1.ring.len()), (2, 2));
     assert!(m.is_spinning(), "a thief spins until it leaves the search");
     sched.stop_spinning(m);
+}
+
+/// An M gives way to one that waits for its CPU with a goroutine in hand, or what it finds in the network; not for ever.
+#[test]
+fn an_m_gives_way_to_one_that_has_something_in_hand() {
+    let sched = scheduler(2);
+    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let (m0, _) = (m_with(p0), m_with(p1));
+    let g = runnable(1)[0];
+    p0.note_cpu(5);
+    assert!(!sched.is_cpu_wanted(p1, 5), "nothing in hand");
+    assert!(p0.waits_for_cpu(5, true), "it looks at the network");
+    assert!(p0.put_next(g, || 0).is_none());
+    assert!(sched.is_cpu_wanted(p1, 5), "it was about to run one");
+    assert_eq!(p0.next.take(), Some(g));
+    // SAFETY: headers are never unmapped.
+    m0.set_cur_g(Some(unsafe { g.as_ref() }));
+    assert!(!sched.is_cpu_wanted(p1, 4), "it is on another CPU");
+    assert!(!sched.is_cpu_wanted(p0, 5), "nobody waits for itself");
+    p0.count_pick(Slice::New);
+    for pick in 0..3 {
+        let given = (0..100).take_while(|_| sched.is_cpu_wanted(p1, 5)).count();
+        assert_eq!(given, 16, "pick {pick}");
+        p0.count_pick(Slice::New);
+    }
+    p0.set_status(PStatus::Blocking);
+    assert!(!sched.is_cpu_wanted(p1, 5), "it has let go of its P");
+}
+
+/// S31: a spinner that has found something wakes the next one, and until then what it has found can be stolen: one of the two gets it.
+#[test]
+fn what_a_spinner_has_found_can_be_stolen() {
+    let sched = scheduler(2);
+    let p = busy(sched, 0);
+    let m = m_with(p);
+    let g = runnable(1)[0];
+    assert_eq!(sched.end_search(m, p, g), Some(g), "one that did not spin wakes nobody");
+    let sleeper = M::new();
+    // SAFETY: Ms are never freed; this one is on no list.
+    unsafe { sched.lock.lock().idle_ms.push_front(NonNull::from(sleeper)) };
+    m.set_spinning(sched.idle.start_spinning());
+    assert_eq!(sched.end_search(m, p, g), Some(g));
+    assert!(!m.is_spinning());
+    assert_eq!(sleeper.take_next_p().map(|p| p.id), Some(1), "the next spinner was sent on its way");
+    assert!(sleeper.take_spinning().is_some_and(|token| sched.idle.stop_spinning(token) == LastSpinner::Yes));
+    sleeper.note.clear();
+    // Now it comes no further than the scheduler's lock.
+    sched.put_idle_p(&mut sched.lock.lock(), sched.p(1).unwrap());
+    let mut shared = sched.lock.lock();
+    // SAFETY: as above.
+    unsafe { shared.idle_ms.push_front(NonNull::from(sleeper)) };
+    m.set_spinning(sched.idle.start_spinning());
+    // SAFETY: headers are never unmapped.
+    let header = unsafe { g.as_ref() };
+    std::thread::scope(|s| {
+        let spinner = s.spawn(|| sched.end_search(m, p, header.into()).is_none());
+        let began = Instant::now();
+        while p.next.is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(30), "it is not in `runnext`");
+            std::thread::yield_now();
+        }
+        assert_eq!(p.next.take(), Some(g), "it can be stolen");
+        drop(shared);
+        assert!(spinner.join().unwrap(), "and then it was");
+    });
 }
 
 /// S24: 2 queued and 3 Ps: 1; 4 and 4: 2; 4 and 2: 3.
