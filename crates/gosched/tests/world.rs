@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{Child, Random, child};
 use gosched::runtime::{self, maxprocs, stop_the_world};
+use gosched::sync::Barrier;
 use gosched::thread::{self, Builder};
 use gosched::{go, yield_now};
 
@@ -317,14 +318,18 @@ fn a_closure_that_does_not_end() {
 #[test]
 fn a_locked_goroutine_stays_on_its_thread() {
     in_child("a_locked_goroutine_stays_on_its_thread", &[1, 2, 8], || {
+        // A thread is free again when its goroutine has ended: none of them may, before all are locked.
+        let all_locked = Arc::new(Barrier::new(4));
         let locked: Vec<_> = (0..4)
             .map(|i| {
+                let all_locked = all_locked.clone();
                 let body = move || {
                     if i % 2 == 0 {
                         runtime::lock_os_thread();
                     }
                     runtime::lock_os_thread();
                     runtime::unlock_os_thread();
+                    all_locked.wait();
                     let here = std::thread::current().id();
                     for _ in 0..20 {
                         yield_now();

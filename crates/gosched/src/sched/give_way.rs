@@ -9,8 +9,8 @@
 //! are hints: a note that is out of date costs a `sched_yield`.
 //!
 //! Invariants:
-//! - Who gives way has more to do, and all of it is in its ring. An M that is about to sleep leaves its CPU anyway, and had better
-//!   be woken by what it sleeps for than wait for its turn.
+//! - Who gives way has more to do, and all of it is in rings; or it would look at the network, and another one does. An M that is
+//!   about to sleep leaves its CPU anyway, and had better be woken by what it sleeps for than wait for its turn.
 //! - Who gives way does not spin: others rely on a spinner.
 //! - Nobody gives way to a goroutine for long ([`P::waits_for_cpu`]): one that computes, or sits in a call, would delay all others.
 
