@@ -64,6 +64,9 @@ fn out_of_descriptors() {
     let server = Server::start_after("ulimit -n 40", "echo_server", &["127.0.0.1:0"]);
     let mut streams: Vec<_> = (0..60).map(|_| server.connect()).collect();
     echo(&mut streams[0], "still here");
+    let first = server.error();
+    assert!(first.starts_with("cannot take a connection"), "{first}");
+    // Time to try again, which it does not tell.
     std::thread::sleep(Duration::from_millis(300));
     echo(&mut streams[1], "still here");
     // Room for the last ones.
@@ -73,11 +76,7 @@ fn out_of_descriptors() {
         echo(stream, "at last");
     }
     let said = server.said();
-    assert_eq!(
-        said.iter().filter(|line| line.starts_with("cannot take a connection")).count(),
-        1,
-        "{said:?}"
-    );
+    assert!(!said.iter().any(|line| line.starts_with("cannot take a connection")), "twice: {said:?}");
     drop(last);
     server.interrupt();
 }

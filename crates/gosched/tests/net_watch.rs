@@ -157,7 +157,14 @@ fn watching_costs_nothing() {
 #[test]
 fn a_forked_child_takes_nothing_away() {
     child("a_forked_child_takes_nothing_away", || {
-        let mut stream = written_to_after(2 * AT_REST);
+        let (ours, mut theirs) = StdStream::pair().unwrap();
+        let (forked, has_forked) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            has_forked.recv().unwrap();
+            std::thread::sleep(AT_REST);
+            theirs.write_all(b"x").unwrap();
+        });
+        let mut stream = UnixStream::from(ours);
         stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
         assert!(stream.read(&mut [0; 8]).is_err(), "it has been waited for, so it is registered");
         stream.set_read_timeout(None).unwrap();
@@ -173,6 +180,7 @@ fn a_forked_child_takes_nothing_away() {
             status
         };
         assert_eq!(libc::WEXITSTATUS(status), 2);
+        forked.send(()).unwrap();
         assert_eq!(stream.read(&mut [0; 8]).unwrap(), 1);
     })
     .limit(LIMIT)

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Random, child, join_all, settle};
+use common::{Random, child, join_all, until_waiting, waiting};
 use gosched::sync::{Arc, Barrier, Condvar, Mutex};
 use gosched::{go, yield_now};
 
@@ -145,14 +145,16 @@ fn first_come_first_notified() {
                         let guard = shared.0.lock().unwrap();
                         shared.1.wait(guard).unwrap().push(i);
                     });
-                    settle();
+                    until_waiting("sync.Cond.Wait", i + 1);
                     waiter
                 })
                 .collect();
-            for woken in 0..10 {
-                assert_eq!(shared.0.lock().unwrap().len(), woken, "one at a time");
+            for woken in 1..=10 {
                 shared.1.notify_one();
-                settle();
+                assert_eq!(waiting("sync.Cond.Wait"), 10 - woken, "one at a time");
+                while shared.0.lock().unwrap().len() < woken {
+                    yield_now();
+                }
             }
             join_all(waiters);
             assert_eq!(*shared.0.lock().unwrap(), (0..10).collect::<Vec<_>>());

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{Random, child, join_all, settle};
+use common::{Random, child, join_all, until_waiting, waiting};
 use gosched::runtime::goexit;
 use gosched::sync::{Arc, ErrGroup, Mutex, Semaphore, WaitGroup};
 use gosched::{context, go, time, yield_now};
@@ -195,23 +195,30 @@ fn a_semaphore_serves_in_order() {
             let (semaphore, log) = (Arc::new(Semaphore::new(2)), Arc::new(Mutex::new(Vec::new())));
             let askers: Vec<_> = [3, 1, 2, 1]
                 .into_iter()
-                .map(|n| {
+                .enumerate()
+                .map(|(before, n)| {
                     let (semaphore, log) = (Arc::clone(&semaphore), Arc::clone(&log));
                     let asker = go(move || {
                         std::mem::forget(semaphore.acquire_many(n));
                         log.lock().unwrap().push(n);
                     });
-                    settle();
+                    until_waiting("semacquire", before + 1);
                     asker
                 })
                 .collect();
             assert!(semaphore.try_acquire().is_none(), "the first in line wants 3");
-            let mut seen = Vec::new();
-            for served in [&[3][..], &[3, 1], &[3, 1], &[3, 1, 2], &[3, 1, 2, 1]] {
+            let steps = [(&[3][..], 0), (&[3, 1], 0), (&[3, 1], 1), (&[3, 1, 2], 0), (&[3, 1, 2, 1], 0)];
+            for (served, left) in steps {
                 semaphore.release();
-                settle();
-                seen.push(log.lock().unwrap().clone());
-                assert_eq!(seen.last().unwrap(), served, "{seen:?}");
+                assert_eq!(
+                    (waiting("semacquire"), semaphore.available()),
+                    (4 - served.len(), left),
+                    "{served:?}"
+                );
+                while log.lock().unwrap().len() < served.len() {
+                    yield_now();
+                }
+                assert_eq!(*log.lock().unwrap(), served);
             }
             join_all(askers);
             assert_eq!(semaphore.available(), 0);

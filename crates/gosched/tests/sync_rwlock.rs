@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{Random, child, compute_for, join_all, settle};
+use common::{Random, child, compute_for, join_all, until_waiting};
 use gosched::sync::{Arc, Barrier, RwLock, RwLockWriteGuard, TryLockError};
 use gosched::{go, yield_now};
 
@@ -162,7 +162,7 @@ fn readers_come_in_together() {
                     go(move || *lock.write().unwrap() += 1)
                 })
                 .collect();
-            settle();
+            until_waiting("sync.RWMutex.Lock", 2);
             assert!(matches!(lock.try_read(), Err(TryLockError::WouldBlock)), "a writer waits");
             assert!(matches!(lock.try_write(), Err(TryLockError::WouldBlock)));
             // Each waits inside until all are.
@@ -177,7 +177,7 @@ fn readers_come_in_together() {
                     })
                 })
                 .collect();
-            settle();
+            until_waiting("sync.RWMutex.RLock", 10);
             drop(reader);
             assert_eq!(join_all(readers), [1; 10], "after one writer, before the other");
             join_all(writers);
@@ -205,7 +205,8 @@ fn downgrading_lets_readers_in() {
                     }
                 })
             });
-            settle();
+            until_waiting("sync.RWMutex.RLock", 1);
+            until_waiting("sync.RWMutex.Lock", 1);
             *writer = 2;
             let reader = RwLockWriteGuard::downgrade(writer);
             assert_eq!(reads.join().unwrap(), 2);
@@ -215,8 +216,9 @@ fn downgrading_lets_readers_in() {
             assert_eq!(*lock.read().unwrap(), 3);
         });
     });
-    // With one P, so that we know that the reader waits already: one that came later would wait for the writer.
-    downgrade.procs(1).run().ok();
+    for procs in [1, 2] {
+        downgrade.clone().procs(procs).run().ok();
+    }
 }
 
 /// S11: a panicking writer poisons, a panicking reader does not; both let go.

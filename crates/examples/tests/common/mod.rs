@@ -80,7 +80,12 @@ impl Server {
         }
     }
 
-    /// What it has written on standard error so far.
+    /// The next line on its standard error.
+    pub fn error(&self) -> String {
+        self.errors.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("{} does not complain", self.name))
+    }
+
+    /// What else it has written on standard error so far.
     pub fn said(&self) -> Vec<String> {
         self.errors.try_iter().collect()
     }

@@ -181,7 +181,7 @@ mod tests {
         let body = || {
             let waiter =
                 crate::thread::Builder::new().name("waiter".into()).spawn(crate::thread::park).unwrap();
-            while !stacks().contains("\"waiter\" [park]") {
+            while !stacks().contains("\"waiter\" [park") {
                 crate::yield_now();
             }
             core::mem::forget(waiter);

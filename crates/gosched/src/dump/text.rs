@@ -72,12 +72,18 @@ impl Dumper {
         Dumper { asker, stacks: Stacks::new(), copy: Copy::new() }
     }
 
-    /// All goroutines; `own` is the one that asked.
+    /// All goroutines; `own` is the one that asked. How long they have waited is told as of now, though reading all the stacks
+    /// can take a second.
     pub(super) fn goroutines(&mut self, own: Option<&Own>) -> String {
+        let asked = now();
         self.stacks.refresh();
         let mut seen = Vec::new();
         for g in SCHED.all_g() {
-            seen.extend(self.look(g, None, own));
+            let since_asked = Duration::from_nanos(now().saturating_sub(asked));
+            if let Some((mut view, stack, shown)) = self.look(g, None, own) {
+                view.waited = view.waited.saturating_sub(since_asked);
+                seen.push((view, stack, shown));
+            }
         }
         seen.sort_unstable_by_key(|(view, ..)| (view.id != MAIN_ID, view.id));
         let mut text = String::new();

@@ -340,8 +340,17 @@ pub fn compute_for(d: Duration) {
     }
 }
 
-/// With one P: lets all others run until they wait for something. (One yield would do, if the fairness tick did not
-/// sometimes pick the yielder first.)
-pub fn settle() {
-    (0..5).for_each(|_| gosched::yield_now());
+/// How many goroutines wait for `reason`, in the words of a dump.
+pub fn waiting(reason: &str) -> usize {
+    let count = |world: &gosched::runtime::World| {
+        world.goroutines().filter(|goroutine| goroutine.wait_reason == reason).count()
+    };
+    gosched::runtime::stop_the_world(count)
+}
+
+/// Lets others run until `n` of them wait for `reason`.
+pub fn until_waiting(reason: &str, n: usize) {
+    while waiting(reason) < n {
+        gosched::yield_now();
+    }
 }

@@ -1,7 +1,10 @@
 //! The well-known pictures of blocking calls (S56), each in a process of its own, with its numbers of G, P and M before and
 //! after. The calls wait on gates that the test opens, so nothing depends on time.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+use gosched_queue::Intr;
 
 use super::super::SCHED;
 use crate::m::{M, current};
@@ -37,14 +40,16 @@ fn hands_its_p_to_a_new_m() {
     succeeds_in_child("sched::tests::handing::hands_its_p_to_a_new_m", 1, || {
         static RAN: AtomicBool = AtomicBool::new(false);
         static END: AtomicBool = AtomicBool::new(false);
+        static BACK: AtomicBool = AtomicBool::new(false);
         let (first, p) = (here(), id_of_p(here()));
         assert_eq!((ms(), p), ((1, 0), Some(0)));
         let other = go(|| {
             let m = here();
             assert_eq!((id_of_p(m), ms()), (Some(0), (2, 0)));
             RAN.store(true, Ordering::Release);
-            // Its P is asked for, but it does not let go before the first one is back in the queue.
-            while SCHED.runq_len() == 0 {
+            // Its P is asked for, but it does not let go before the first one is back in the queue (and no longer there, if the
+            // kernel does not run this one for long, and it loses the P).
+            while SCHED.runq_len() == 0 && !BACK.load(Ordering::Acquire) {
                 core::hint::spin_loop();
             }
             wait_for(&END);
@@ -55,6 +60,7 @@ fn hands_its_p_to_a_new_m() {
             assert_eq!(SCHED.p(0).unwrap().status(), PStatus::Running);
             END.store(true, Ordering::Release);
         });
+        BACK.store(true, Ordering::Release);
         assert_ne!(other.join().unwrap(), first.id);
     });
 }
@@ -109,32 +115,44 @@ fn comes_back_to_its_old_p() {
 fn comes_back_to_an_idle_p() {
     succeeds_in_child("sched::tests::handing::comes_back_to_an_idle_p", 2, || {
         static HOLD: AtomicBool = AtomicBool::new(false);
-        static HELD: AtomicU32 = AtomicU32::new(u32::MAX);
+        static HOLDER: AtomicPtr<M> = AtomicPtr::new(null_mut());
         runtime::lock_os_thread(); // so that what comes back is this M
         let first = here();
         for _ in 0..20 {
             let old = id_of_p(first).unwrap();
             HOLD.store(false, Ordering::Release);
-            HELD.store(u32::MAX, Ordering::Release);
+            HOLDER.store(null_mut(), Ordering::Release);
             let others = [0, 1].map(|_| {
                 go(move || {
                     // Whoever gets the old P keeps it; the other one, on the other P, ends.
-                    if id_of_p(here()) == Some(old) && HELD.swap(old, Ordering::AcqRel) == u32::MAX {
+                    let m = core::ptr::from_ref(here()).cast_mut();
+                    let held = id_of_p(here()) == Some(old)
+                        && HOLDER
+                            .compare_exchange(null_mut(), m, Ordering::AcqRel, Ordering::Relaxed)
+                            .is_ok();
+                    if held {
                         wait_for(&HOLD);
                     }
                 })
             });
-            let was_held = runtime::blocking(|| {
+            let holder = runtime::blocking(|| {
                 // The monitor takes the old P after 10 ms at the latest; it may go idle, too, if the other one ran both.
-                while HELD.load(Ordering::Acquire) != old && SCHED.p(old).unwrap().status() != PStatus::Idle {
+                while HOLDER.load(Ordering::Acquire).is_null()
+                    && SCHED.p(old).unwrap().status() != PStatus::Idle
+                {
                     std::thread::yield_now();
                 }
-                HELD.load(Ordering::Acquire) == old
+                // SAFETY: Ms are never freed.
+                unsafe { HOLDER.load(Ordering::Acquire).as_ref() }
             });
             let now = id_of_p(here()).unwrap();
             assert!(core::ptr::eq(here(), first));
-            if was_held {
-                assert_ne!(now, old, "the old P is somebody else's: an idle one was to be had");
+            if let Some(holder) = holder {
+                // If the other one is slow to end, the monitor takes the old P from its holder, too.
+                assert!(
+                    now != old || holder.owner.intr() == Intr::Taken,
+                    "the old P is somebody else's: an idle one was to be had"
+                );
             }
             HOLD.store(true, Ordering::Release);
             others.into_iter().for_each(|other| other.join().unwrap());

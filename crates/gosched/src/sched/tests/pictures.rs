@@ -265,7 +265,8 @@ fn creating_a_goroutine_wakes_one_m() {
             drop(crate::go(|| ()));
         }
         child.join().unwrap();
-        // Besides the two that run, one per P may have been caught between giving up its P and going to sleep.
-        assert!(SCHED.all_m().count() <= 4, "{} Ms for two Ps", SCHED.all_m().count());
+        // Besides the two that run, one per P may have been caught between giving up its P and going to sleep; and this one's P
+        // may have been taken, if the second M was slow to come.
+        assert!(SCHED.all_m().count() <= 5, "{} Ms for two Ps", SCHED.all_m().count());
     });
 }

@@ -23,8 +23,17 @@ fn waking_twice_is_fatal() {
                 Commit::Wait
             });
         }));
-        yield_now();
-        let g = NonNull::new(PARKED.load(Ordering::Relaxed)).unwrap();
+        let parked = || {
+            let g = NonNull::new(PARKED.load(Ordering::Relaxed))?;
+            // SAFETY: it has not ended: nobody has woken it.
+            unsafe { g.as_ref() }.inspect().filter(|view| view.status == "waiting").map(|_| g)
+        };
+        let g = loop {
+            match parked() {
+                Some(g) => break g,
+                None => yield_now(),
+            }
+        };
         ready_any(g);
         ready_any(g);
     });
