@@ -2,22 +2,24 @@
 
 mod common;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::tid;
+use common::{Child, Outcome, tid};
 use gosched::thread;
 
 /// In a child with one P: the order in which `n` goroutines run that main creates before it parks.
 fn order_of(n: usize) -> Vec<usize> {
     gosched::run(|| {
+        note_thread();
         let order = Arc::new(Mutex::new(Vec::with_capacity(n)));
         let main = thread::current();
         for i in 0..n {
             let (order, main) = (Arc::clone(&order), main.clone());
             gosched::go(move || {
+                note_thread();
                 let mut order = order.lock().unwrap();
                 order.push(i);
                 if order.len() == n {
@@ -28,6 +30,29 @@ fn order_of(n: usize) -> Vec<usize> {
         thread::park();
         order.lock().unwrap().clone()
     })
+}
+
+fn tell_order_of(n: usize) {
+    println!("order: {}", line(&order_of(n)));
+    tell_threads();
+}
+
+/// The threads that goroutines have run on.
+static THREADS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn note_thread() {
+    THREADS.lock().unwrap().insert(tid());
+}
+
+fn tell_threads() {
+    println!("threads: {}", THREADS.lock().unwrap().len());
+}
+
+/// Runs `child`, which has one P, until one thread has done it all. If the kernel blocks that one in the middle (for a page, say), its
+/// P goes on on another (S20), and there is more than one order.
+fn undisturbed(child: &Child) -> Outcome {
+    let mut outcomes = (0..20).map(|_| child.run().ok());
+    outcomes.find(|outcome| outcome.value("threads") == "1").expect("one thread that is never blocked")
 }
 
 fn numbers(text: &str) -> Vec<usize> {
@@ -41,8 +66,8 @@ fn line(order: &[usize]) -> String {
 /// S22: with one P, ten goroutines created in a loop run as 9 0 1 2 3 4 5 6 7 8 when their creator parks.
 #[test]
 fn the_well_known_order_by_park() {
-    let child = common::child("the_well_known_order_by_park", || println!("order: {}", line(&order_of(10))));
-    assert_eq!(child.procs(1).run().ok().value("order"), "9 0 1 2 3 4 5 6 7 8");
+    let child = common::child("the_well_known_order_by_park", || tell_order_of(10));
+    assert_eq!(undisturbed(&child.procs(1)).value("order"), "9 0 1 2 3 4 5 6 7 8");
 }
 
 /// S22: the same order when the creator joins them, one after the other.
@@ -50,18 +75,23 @@ fn the_well_known_order_by_park() {
 fn the_well_known_order_by_join() {
     let child = common::child("the_well_known_order_by_join", || {
         let order = gosched::run(|| {
+            note_thread();
             let order = Arc::new(Mutex::new(Vec::new()));
             let note = |i| {
                 let order = Arc::clone(&order);
-                gosched::go(move || order.lock().unwrap().push(i))
+                gosched::go(move || {
+                    note_thread();
+                    order.lock().unwrap().push(i);
+                })
             };
             let handles: Vec<_> = (0..10).map(note).collect();
             handles.into_iter().for_each(|handle| handle.join().unwrap());
             order.lock().unwrap().clone()
         });
         println!("order: {}", line(&order));
+        tell_threads();
     });
-    assert_eq!(child.procs(1).run().ok().value("order"), "9 0 1 2 3 4 5 6 7 8");
+    assert_eq!(undisturbed(&child.procs(1)).value("order"), "9 0 1 2 3 4 5 6 7 8");
 }
 
 /// S21, S23 and S24 as a program: the order in which `n` goroutines run on one P whose tick begins at `tick`.
@@ -102,11 +132,11 @@ fn model(n: usize, mut tick: usize) -> Vec<usize> {
 #[test]
 fn a_full_ring_overflows_in_order() {
     let child = common::child("a_full_ring_overflows_in_order", || {
-        println!("order: {}", line(&order_of(common::arg().parse().unwrap())));
+        tell_order_of(common::arg().parse().unwrap());
     });
     let child = child.procs(1).env("GOSCHED_DEBUG", "randomize=0");
     for n in [10, 257, 258, 1000, 2500] {
-        let outcome = child.clone().arg(&n.to_string()).run().ok();
+        let outcome = undisturbed(&child.clone().arg(&n.to_string()));
         let order = numbers(outcome.value("order"));
         // Main's own picks came before; how many they were is not part of the rules.
         let phase = (0..61).find(|&tick| order == model(n, tick));
@@ -117,12 +147,10 @@ fn a_full_ring_overflows_in_order() {
 /// S21: of 258 goroutines, 0–127 and 256 go to the global queue together and are shuffled; the ring keeps its order.
 #[test]
 fn an_overflowing_batch_is_shuffled() {
-    let child = common::child("an_overflowing_batch_is_shuffled", || {
-        println!("order: {}", line(&order_of(258)));
-    });
+    let child = common::child("an_overflowing_batch_is_shuffled", || tell_order_of(258)).procs(1);
     let run = |seed: u32| {
-        let outcome = child.clone().procs(1).env("GOSCHED_DEBUG", &format!("seed={seed}")).run().ok();
-        numbers(outcome.value("order"))
+        let seeded = child.clone().env("GOSCHED_DEBUG", &format!("seed={seed}"));
+        numbers(undisturbed(&seeded).value("order"))
     };
     let orders: Vec<_> = (1..=4).map(run).collect();
     for order in &orders {
@@ -141,6 +169,7 @@ fn an_overflowing_batch_is_shuffled() {
 /// A chain on one P that never lets the ring run empty: each link creates the next one and one more that kicks it
 /// from `runnext` into the ring. So each link is one pick that counts and one that goes on with the slice.
 fn link(left: usize, end: thread::Thread) {
+    note_thread();
     if left == 0 {
         return end.unpark();
     }
@@ -164,6 +193,7 @@ fn the_global_queue_has_its_turn_every_61_picks() {
                     gosched::yield_now();
                 }
             });
+            note_thread();
             gosched::yield_now(); // now the yielder is the one that waits in the global queue
             let main = thread::current();
             gosched::go(move || link(61 * TURNS, main));
@@ -172,8 +202,9 @@ fn the_global_queue_has_its_turn_every_61_picks() {
             over.store(true, Ordering::Relaxed);
             yielder.join().unwrap();
         });
+        tell_threads();
     });
-    let turns: usize = child.procs(1).run().ok().value("turns").parse().unwrap();
+    let turns: usize = undisturbed(&child.procs(1)).value("turns").parse().unwrap();
     assert!((TURNS - 2..=TURNS + 5).contains(&turns), "{turns} turns in {} counted picks", 61 * TURNS);
 }
 
