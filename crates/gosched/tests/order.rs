@@ -255,8 +255,9 @@ static FIRST: Mutex<Option<thread::Thread>> = Mutex::new(None);
 fn children_stay_with_their_parent_when_nobody_is_idle() {
     let child = common::child("children_stay_with_their_parent_when_nobody_is_idle", || {
         gosched::run(|| {
-            // If the kernel holds this thread up, the monitor takes the other P for what waits here: not every time.
-            while !children_stay() {}
+            // If the kernel holds this thread up, the monitor takes the other P for what waits here: that is rare.
+            let stayed = (0..20).filter(|_| children_stay()).count();
+            assert!(stayed >= 10, "{stayed} of 20 times");
         });
     });
     child.procs(2).run().ok();
