@@ -1,5 +1,5 @@
 //! Who waits, in three kinds (D6): a goroutine, a foreign thread, an async task. Every blocking primitive keeps
-//! [`Waiter`]s and knows nothing else of the scheduler; [`crate::sched::wait`] makes them, [`Waiter::wake`] ends
+//! [`Waiter`]s and knows nothing else of the scheduler; a [`Caller`](crate::sched::Caller) makes them, [`Waiter::wake`] ends
 //! the wait.
 //!
 //! Invariants:
@@ -165,6 +165,16 @@ impl ThreadParker {
 
     /// The calling thread's: always the same one, also in destructors of its thread-locals.
     pub(crate) fn current() -> Arc<ThreadParker> {
+        let parker = ThreadParker::of_thread();
+        // SAFETY: the thread owns one count of a living Arc; this adds another, which is returned.
+        unsafe {
+            Arc::increment_strong_count(parker);
+            Arc::from_raw(parker)
+        }
+    }
+
+    /// As [`current`](ThreadParker::current), with the thread's own count: valid until the thread ends.
+    fn of_thread() -> *const ThreadParker {
         /// Frees the parker at the thread's end.
         struct AtEnd;
         impl Drop for AtEnd {
@@ -185,11 +195,14 @@ impl ThreadParker {
             // In a destructor that runs after ours this is refused: then the parker stays, and is leaked.
             let _ = AT_END.try_with(|_| ());
         }
-        // SAFETY: the place owns one count of a living Arc; this adds another, which is returned.
-        unsafe {
-            Arc::increment_strong_count(parker);
-            Arc::from_raw(parker)
-        }
+        parker
+    }
+
+    /// Makes the calling thread's, if it has none: from then on [`current`](ThreadParker::current) does not fail. (On a
+    /// thread that is ending, std may refuse to tell its name, by a panic.)
+    #[inline]
+    pub(crate) fn ensure() {
+        ThreadParker::of_thread();
     }
 
     /// Sleeps until the one `wake` of this wait.

@@ -32,6 +32,14 @@ pub enum Arrival<'l, W> {
     Wait(Place<'l, W, Gathering<W>>),
 }
 
+impl<W> Gathering<W> {
+    /// All who have arrived, to be woken.
+    fn let_go(&mut self) -> Line<W> {
+        self.arrived = 0;
+        core::mem::take(&mut self.line)
+    }
+}
+
 impl<W> Barrier<W> {
     const_fn! {
         /// A barrier at which nobody has arrived.
@@ -47,8 +55,13 @@ impl<W> Barrier<W> {
         if gathering.arrived < n {
             return Arrival::Wait(Place::new(gathering, |gathering| &mut gathering.line, End::Back));
         }
-        gathering.arrived = 0;
-        Arrival::Last(core::mem::take(&mut gathering.line))
+        Arrival::Last(gathering.let_go())
+    }
+
+    /// Arrives as the last of `n`, or not at all.
+    pub fn arrive_last(&self, n: usize) -> Option<Line<W>> {
+        let mut gathering = self.0.lock();
+        (gathering.arrived + 1 >= n).then(|| gathering.let_go())
     }
 }
 

@@ -145,19 +145,19 @@ impl<W> Once<W> {
         core::mem::take(&mut *self.line.lock())
     }
 
+    /// Whether what the caller would wait for has yet to come.
+    pub fn is_pending(&self, until: Until) -> bool {
+        // ORDERING: Acquire pairs with the Release of `finish`.
+        is_pending(self.word.load(Ordering::Acquire), until)
+    }
+
     /// A place in the line, unless what the caller waits for has come. After being woken it looks again.
     pub fn wait(&self, until: Until) -> Acquire<'_, W, Line<W>> {
         let line = self.line.lock();
         // ORDERING: Acquire pairs with the Release of `finish`.
         let mut word = self.word.load(Ordering::Acquire);
         loop {
-            let lasts = match word & !QUEUED {
-                COMPLETE => false,
-                RUNNING => true,
-                POISONED => until == Until::Complete(Poison::Ignored),
-                _ => until != Until::Finished,
-            };
-            if !lasts {
+            if !is_pending(word, until) {
                 return Acquire::Acquired;
             }
             // ORDERING: as above.
@@ -166,6 +166,16 @@ impl<W> Once<W> {
                 Err(now) => word = now,
             }
         }
+    }
+}
+
+/// Whether `until` has yet to come, by the word.
+fn is_pending(word: u32, until: Until) -> bool {
+    match word & !QUEUED {
+        COMPLETE => false,
+        RUNNING => true,
+        POISONED => until == Until::Complete(Poison::Ignored),
+        _ => until != Until::Finished,
     }
 }
 

@@ -14,7 +14,7 @@ use gosched_chan::{Chan, NoRoom, Offers, Received, Room, Sent, Side, State, Sudo
 use gosched_queue::LockGuard;
 
 use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::sched::{Caller, Limit, Visitor};
+use crate::sched::{Caller, Limit, MayWait, StoppedWorld, Visitor};
 use crate::timers::{now, when_after, when_at};
 use crate::waiter::{FIRST_OUTCOME, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
 
@@ -45,6 +45,11 @@ impl Patience {
             Patience::At(when) => when,
         };
         (when > now()).then_some(Limit::of_context(Some(when)))
+    }
+
+    /// Whether there is no time left.
+    pub(super) fn is_over(self) -> bool {
+        self.limit().is_none()
     }
 
     /// What is left of it, after a wait with `limit` has begun.
@@ -132,8 +137,11 @@ pub(super) fn send<T>(
     value: T,
     patience: Patience,
 ) -> Result<(), SendTimeoutError<T>> {
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => return send_at_once(chan, stopped, value, patience),
+    };
     let value = ManuallyDrop::new(value);
-    let caller = Caller::enter_moving();
     let mut state = chan.lock();
     // SAFETY: the value is not used again if it was moved.
     if unsafe { state.send_simply(&*value) } {
@@ -181,8 +189,27 @@ fn send_meeting<'c, T>(
                 supply(chan, no_room);
             }
         }
-        caller = Caller::enter_moving();
+        caller = match Caller::enter_moving() {
+            Ok(caller) => caller,
+            Err(stopped) => return send_at_once(chan, stopped, ManuallyDrop::into_inner(value), patience),
+        };
         state = chan.lock();
+    }
+}
+
+/// Sends in a stopped world: without waiting, or not at all.
+#[cold]
+fn send_at_once<T>(
+    chan: &Chan<T, Waiter>,
+    stopped: StoppedWorld,
+    value: T,
+    patience: Patience,
+) -> Result<(), SendTimeoutError<T>> {
+    match try_send(chan, value) {
+        Ok(()) => Ok(()),
+        Err(TrySendError::Disconnected(value)) => Err(SendTimeoutError::Disconnected(value)),
+        Err(TrySendError::Full(value)) if patience.is_over() => Err(SendTimeoutError::Timeout(value)),
+        Err(TrySendError::Full(_)) => stopped.refuse("wait"),
     }
 }
 
@@ -253,8 +280,11 @@ pub(super) fn try_send<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), TrySen
 /// Receives, waiting for a value if need be.
 #[inline]
 pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, RecvTimeoutError> {
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => return recv_at_once(stopped, patience, || try_recv(chan)),
+    };
     let mut slot = MaybeUninit::uninit();
-    let caller = Caller::enter_moving();
     let mut state = chan.lock();
     // SAFETY: the slot is read if it was written.
     if unsafe { state.recv_simply(slot.as_mut_ptr()) } {
@@ -264,6 +294,21 @@ pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, R
         return Ok(unsafe { slot.assume_init() });
     }
     recv_meeting(chan, caller, state, patience)
+}
+
+/// Receives in a stopped world: by `try_recv`, or not at all.
+#[cold]
+pub(super) fn recv_at_once<T>(
+    stopped: StoppedWorld,
+    patience: Patience,
+    try_recv: impl FnOnce() -> Result<T, TryRecvError>,
+) -> Result<T, RecvTimeoutError> {
+    match try_recv() {
+        Ok(value) => Ok(value),
+        Err(TryRecvError::Disconnected) => Err(RecvTimeoutError::Disconnected),
+        Err(TryRecvError::Empty) if patience.is_over() => Err(RecvTimeoutError::Timeout),
+        Err(TryRecvError::Empty) => stopped.refuse("wait"),
+    }
 }
 
 /// Receives where somebody waits or watches, or there is nothing.
@@ -368,7 +413,11 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
         Received::Offer => {
             drop(state);
             drop(visitor);
-            try_recv_offered(chan)
+            match MayWait::ask() {
+                Ok(_) => try_recv_offered(chan),
+                // Who has made the offer stands still.
+                Err(_stopped) => Err(TryRecvError::Empty),
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ use super::case::Case;
 use super::ops::{self, Patience};
 use super::slot::Slot;
 use crate::m::current;
-use crate::sched::{Caller, Limit, Visitor};
+use crate::sched::{Caller, Limit, StoppedWorld, Visitor};
 use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, ThreadParker, Ticket, WaitReason, Waiter};
 
 /// In which order a selection looks at its operations.
@@ -118,20 +118,25 @@ fn arrange(numbers: &mut [u32], order: Order) {
 enum Inside {
     Moving(Caller),
     Staying(Visitor),
+    /// In a call that may move, by whoever has stopped the world.
+    Stopped(Visitor, StoppedWorld),
 }
 
 impl Inside {
     fn enter(mode: Mode) -> Inside {
         match mode {
             Mode::Stay => Inside::Staying(Visitor::enter()),
-            Mode::Try | Mode::Wait(_) => Inside::Moving(Caller::enter_moving()),
+            Mode::Try | Mode::Wait(_) => match Caller::enter_moving() {
+                Ok(caller) => Inside::Moving(caller),
+                Err(stopped) => Inside::Stopped(Visitor::enter(), stopped),
+            },
         }
     }
 
     fn wake(&self, waiter: Waiter) -> Option<Waker> {
         match self {
             Inside::Moving(caller) => caller.wake(waiter),
-            Inside::Staying(visitor) => visitor.wake(waiter),
+            Inside::Staying(visitor) | Inside::Stopped(visitor, _) => visitor.wake(waiter),
         }
     }
 
@@ -189,7 +194,7 @@ fn select_with(
     loop {
         let inside = Inside::enter(mode);
         selection.lock();
-        let declines = matches!(inside, Inside::Staying(_)) && parker.is_none();
+        let declines = !matches!(inside, Inside::Moving(_)) && parker.is_none();
         let offers = if declines { Offers::Decline } else { Offers::Accept };
         // SAFETY: the locks are held, and the slot is large enough for each of the cases.
         let (number, polled) = unsafe { selection.poll(slot, offers) };
@@ -212,24 +217,17 @@ fn select_with(
                     None => continue,
                 }
             }
-            Polled::Offer => {
+            // In a stopped world who has made the offer stands still: it counts as none.
+            Polled::Offer if StoppedWorld::of_caller().is_none() => {
                 // SAFETY: the locks are held.
                 unsafe { selection.unlock() };
                 inside.leave();
                 parker = Some(ThreadParker::current());
                 continue;
             }
-            Polled::Wait => {}
+            Polled::Offer | Polled::Wait => {}
         }
-        let (caller, patience) = match may_wait(inside, mode) {
-            Ok(waiting) => waiting,
-            Err(inside) => {
-                // SAFETY: the locks are held.
-                unsafe { selection.unlock() };
-                inside.leave();
-                return None;
-            }
-        };
+        let (caller, patience) = may_wait(&selection, inside, mode)?;
         match wait(&selection, cases, caller, patience, Interest::Take, scratch.nodes, slot) {
             Ended::Verdict(number, verdict) => {
                 if let Some(chosen) = chosen(verdict) {
@@ -261,15 +259,7 @@ fn ready_with(cases: &[Case<'_>], mode: Mode, order: Order, scratch: Scratch<'_>
         // SAFETY: the locks are held.
         let found = unsafe { selection.find_ready() };
         let mode_now = if found.is_some() { Mode::Try } else { mode };
-        let (caller, patience) = match may_wait(inside, mode_now) {
-            Ok(waiting) => waiting,
-            Err(inside) => {
-                // SAFETY: the locks are held.
-                unsafe { selection.unlock() };
-                inside.leave();
-                return found;
-            }
-        };
+        let Some((caller, patience)) = may_wait(&selection, inside, mode_now) else { return found };
         let nobody = core::ptr::null_mut();
         match wait(&selection, cases, caller, patience, Interest::Watch, scratch.nodes, nobody) {
             Ended::Verdict(_, Verdict::Again) => {}
@@ -281,12 +271,22 @@ fn ready_with(cases: &[Case<'_>], mode: Mode, order: Order, scratch: Scratch<'_>
     }
 }
 
-/// What a wait needs, if the mode allows one.
-fn may_wait(inside: Inside, mode: Mode) -> Result<(Caller, Patience), Inside> {
+/// What a wait needs, if the mode allows one. Else the locks, which are held, are released, and the runtime is left.
+fn may_wait(selection: &Selection<'_, Case<'_>>, inside: Inside, mode: Mode) -> Option<(Caller, Patience)> {
+    let inside = match (inside, mode) {
+        (Inside::Moving(caller), Mode::Wait(patience)) => return Some((caller, patience)),
+        (inside, _) => inside,
+    };
+    // SAFETY: the locks are held.
+    unsafe { selection.unlock() };
     match (inside, mode) {
-        (Inside::Moving(caller), Mode::Wait(patience)) => Ok((caller, patience)),
-        (inside, _) => Err(inside),
+        (Inside::Stopped(visitor, stopped), Mode::Wait(patience)) if !patience.is_over() => {
+            drop(visitor);
+            stopped.refuse("wait")
+        }
+        (inside, _) => inside.leave(),
     }
+    None
 }
 
 /// How a wait ended.
@@ -377,7 +377,7 @@ fn meet(
             ticket.put(waiter);
             unlock();
         }),
-        (Inside::Staying(visitor), parker) => {
+        (Inside::Staying(visitor) | Inside::Stopped(visitor, _), parker) => {
             // Obtained before an offer is accepted.
             let parker = parker.unwrap_or_else(ThreadParker::current);
             ticket.put(Waiter::Thread(parker.clone()));
@@ -393,7 +393,7 @@ fn meet(
 fn no_cases(mode: Mode) -> Option<(usize, Chosen<Waiter>)> {
     let Mode::Wait(patience) = mode else { return None };
     let limit = patience.limit()?;
-    let caller = Caller::enter_moving();
+    let caller = Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait"));
     if limit.deadline.is_none() {
         caller.wait(WaitReason::SelectNoCases, |_| ());
     } else {

@@ -19,7 +19,7 @@ use gosched_chan::{Chosen, Interest, Offers, Operation, Polled, Queue, Sudog, Ve
 use gosched_queue::{Lock, LockGuard, RawLock};
 
 use super::err::{RecvTimeoutError, TryRecvError};
-use super::ops::Patience;
+use super::ops::{Patience, recv_at_once};
 use crate::sched::{Caller, Limit, Visitor};
 use crate::timers::when_at;
 use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Ticket, WaitReason, Waiter};
@@ -159,7 +159,10 @@ impl TimerChan {
     pub(super) fn recv(&self, patience: Patience) -> Result<Instant, RecvTimeoutError> {
         let mut patience = patience;
         loop {
-            let caller = Caller::enter_moving();
+            let caller = match Caller::enter_moving() {
+                Ok(caller) => caller,
+                Err(stopped) => return recv_at_once(stopped, patience, || self.try_recv()),
+            };
             let mut state = self.state.lock();
             let due = match state.take() {
                 Due::Wait(due) => due,
@@ -201,7 +204,7 @@ impl TimerChan {
 
     /// Waits until a value is due, or it is set anew or nudged; not at all if it is not `wanted`, which is asked under the lock.
     pub(super) fn wait_for_change(&self, wanted: impl FnOnce() -> bool) -> Next {
-        let caller = Caller::enter_moving();
+        let Ok(caller) = Caller::enter_moving() else { return Next::Look };
         let state = self.state.lock();
         if state.is_due() || state.closed || !wanted() {
             drop(state);
@@ -232,8 +235,9 @@ fn sooner(limit: Limit, due: Option<Instant>) -> Limit {
 /// Waits for ever, or as long as patience lasts: there will be no value.
 pub(super) fn never<T>(patience: Patience) -> Result<T, RecvTimeoutError> {
     let Some(limit) = patience.limit() else { return Err(RecvTimeoutError::Timeout) };
+    let caller = Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait"));
     let ticket = Ticket::new();
-    match Caller::enter_moving().wait_ticket(WaitReason::ChanReceive, limit, &ticket, || ()) {
+    match caller.wait_ticket(WaitReason::ChanReceive, limit, &ticket, || ()) {
         INTERRUPTED => Err(RecvTimeoutError::Disconnected),
         _ => Err(RecvTimeoutError::Timeout),
     }

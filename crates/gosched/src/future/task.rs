@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use gosched_queue::Lock;
 
-use crate::sched::{self, Commit, Visitor};
+use crate::sched::{Caller, Commit, Visitor};
 #[cfg(feature = "hyper")]
 use crate::time::Spare;
 use crate::waiter::{WaitReason, Waiter};
@@ -61,7 +61,11 @@ impl Task {
 
     /// Waits for a wake-up since the last call. A moving call.
     pub(super) fn wait(&self) {
-        let _ = sched::wait(WaitReason::Future, |waiter| {
+        let caller = match Caller::enter_moving() {
+            Ok(caller) => caller,
+            Err(stopped) => return stopped.complete(self.take_notification()),
+        };
+        let _ = caller.wait_unless(WaitReason::Future, |waiter| {
             let mut state = self.state.lock();
             match *state {
                 State::Notified => {
@@ -74,6 +78,19 @@ impl Task {
                 }
             }
         });
+    }
+
+    /// Takes a wake-up since the last wait, if there was one.
+    fn take_notification(&self) -> Option<()> {
+        let _visitor = Visitor::enter();
+        let mut state = self.state.lock();
+        match *state {
+            State::Notified => {
+                *state = State::Idle;
+                Some(())
+            }
+            _ => None,
+        }
     }
 
     /// Notes a wake-up; returns who is to be woken by it. Inside the runtime or on a foreign thread.

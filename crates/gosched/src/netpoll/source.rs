@@ -21,8 +21,10 @@ use gosched_queue::{Direction, Edges, Tasks, WaitNode, Woken};
 
 use super::slab::{Place, find};
 use super::{Made, POLLER, READY, count_left, count_waiter, poller};
-use crate::sched::{Caller, Limit, SCHED, Visitor};
+use crate::context;
+use crate::sched::{Caller, Interruptible, Limit, MayWait, SCHED, Visitor};
 use crate::sys::epoll::Epoll;
+use crate::timers::now;
 use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
 
 /// How a wait for a source ended.
@@ -114,6 +116,15 @@ impl<S: AsFd> Source<S> {
     }
 }
 
+/// How a wait with `limit` ends if it ends before it begins.
+#[cold]
+fn over_already(limit: Limit) -> Option<Waited> {
+    if limit.interruptible == Interruptible::Yes && context::current_error().is_some() {
+        return Some(Waited::Interrupted);
+    }
+    limit.deadline.filter(|when| *when <= now()).map(|_| Waited::TimedOut)
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
         self.deregister();
@@ -134,10 +145,14 @@ impl Slot {
     /// Waits until something is reported for `direction` that had not been at `seen`. A moving call; on a foreign thread it
     /// blocks the thread. Fails if the descriptor can't be registered.
     fn wait(&self, direction: Direction, seen: Seen, limit: Limit) -> io::Result<Waited> {
+        let may_wait = match MayWait::ask() {
+            Ok(may_wait) => may_wait,
+            Err(stopped) => return Ok(stopped.complete(over_already(limit))),
+        };
         let Some((registration, edges)) = self.registered(direction, seen)? else { return Ok(Waited::Ready) };
         let (state, generation) = find(registration);
         let node = WaitNode::new();
-        let caller = Caller::enter_moving();
+        let caller = Caller::enter_by(&may_wait);
         let Some(room) = state.wait_unless_changed(generation, direction, edges) else {
             caller.finish();
             return Ok(Waited::Ready);

@@ -25,7 +25,7 @@ use super::source::{Seen, Slot, Source};
 use super::{collect, count_left, count_waiter};
 use crate::future;
 use crate::g::{G, Name};
-use crate::sched::{self, Commit, Role, SCHED, Spawn, Visitor};
+use crate::sched::{self, Caller, Commit, Role, SCHED, Spawn, Visitor};
 use crate::waiter::{WaitReason, Waiter};
 
 /// What an async task can rely on.
@@ -186,7 +186,9 @@ fn ensure_runner() {
 fn run() {
     loop {
         let mut due = Tasks::new();
-        let _ = sched::wait(WaitReason::Io, |waiter| {
+        // Its own goroutine: it never stops the world, and the wakers that do have started it again.
+        let Ok(caller) = Caller::enter_moving() else { continue };
+        let _ = caller.wait_unless(WaitReason::Io, |waiter| {
             let mut pool = POOL.lock();
             if pool.due.is_empty() {
                 pool.runner = Some(waiter);

@@ -73,7 +73,7 @@ pub fn goroutine_id() -> Option<u64> {
 /// ```
 #[inline]
 pub fn checkpoint() {
-    if let Some(rt) = Rt::enter_moving() {
+    if let Ok(Some(rt)) = Rt::enter_moving() {
         rt.finish();
     }
 }

@@ -14,15 +14,20 @@ use crate::sched::{MAX_PROCS, SCHED, Stopped, started_procs};
 /// While `f` runs, no goroutine holds a P. Those that compute without one, or are in a blocking call, go on until they next
 /// enter the library, and wait there; [`World`] shows them. What other threads make runnable meanwhile runs afterwards.
 ///
-/// `f` must not wait for anybody, and should be quick. In particular it must take no lock that a goroutine may hold
-/// across a call into the library, such as the one of `println!`: collect what is to be printed, and print it afterwards.
+/// `f` must not wait for anybody, and should be quick. A call of this library that can complete without waiting completes:
+/// a free mutex is locked, a value that is there is received. One that would have to wait panics before it has changed
+/// anything, and what it was about stays usable. [`scope`](crate::scope) and [`run`](crate::run), which lend their frame to
+/// goroutines, always panic; `try_*` calls never do.
+///
+/// In particular `f` must take no lock of std's that a goroutine may hold across a call into the library, such as the one of
+/// `println!`: collect what is to be printed, and print it afterwards.
 /// After 10 seconds in `f` all goroutines are dumped, and the process ends with status 2.
 ///
 /// A moving call. Callers wait for each other. Works from any thread.
 ///
 /// # Panics
 ///
-/// If `f` makes a moving call, or stops the world again. Also with the panic of `f`; the world is started first.
+/// If `f` makes a call that would have to wait, yields, or stops the world again. Also with the panic of `f`; the world is started first.
 ///
 /// ```
 /// use gosched::runtime;

@@ -22,10 +22,11 @@ pub(crate) struct Blocking {
 }
 
 impl Blocking {
-    /// Begins one. `None` on a thread that is not ours: there is nothing to let go of.
+    /// Begins one. `None` on a thread that is not ours, and for whoever has stopped the world: there is nothing to let
+    /// go of.
     #[inline]
     pub(crate) fn enter() -> Option<Blocking> {
-        let rt = Rt::enter_moving()?;
+        let rt = Rt::enter_moving().ok()??;
         let g = rt.g();
         g.set_blocking_depth(g.blocking_depth() + 1);
         reenter(rt);
@@ -40,7 +41,7 @@ impl Drop for Blocking {
         let errno = errno::get();
         self.g.set_blocking_depth(self.g.blocking_depth() - 1);
         // Leaves the blocking state; goes back into the outer call's, if there is one.
-        if let Some(rt) = Rt::enter_moving() {
+        if let Ok(Some(rt)) = Rt::enter_moving() {
             rt.finish();
         }
         errno::set(errno);

@@ -15,13 +15,15 @@ use core::time::Duration;
 
 use gosched_queue::{Interrupt, Interrupts, Outcome, Registration, Wake};
 
+use super::may_wait::prepare_thread;
 use super::park::{self, Commit, Waited};
-use super::{Rt, SCHED, arm_here, refuse_in_stopped_world, start};
+use super::{MayWait, Rt, SCHED, StoppedWorld, arm_here, start};
 use crate::context;
+use crate::g::G;
 use crate::timers::{Action, Timer, now};
 use crate::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
 
-/// "I am in a call that may move", on a goroutine or on a foreign thread.
+/// "I am in a call that may wait", on a goroutine or on a foreign thread: the right to wait (`may_wait.rs`).
 #[must_use]
 pub(crate) struct Caller(Option<Rt>);
 
@@ -104,19 +106,31 @@ impl Visitor {
 }
 
 impl Caller {
-    /// Enters for a call in which the goroutine may change threads. Honours a request to yield (S39).
+    /// Enters for a call that may wait, in which the goroutine may change threads. Honours a request to yield (S39).
+    /// Whoever has stopped the world gets no caller, and does what can be done without waiting.
     #[inline]
-    pub(crate) fn enter_moving() -> Caller {
-        let rt = Rt::enter_moving();
+    pub(crate) fn enter_moving() -> Result<Caller, StoppedWorld> {
+        let rt = Rt::enter_moving()?;
         if rt.is_none() {
-            start::ensure_started();
+            prepare_thread();
         }
-        Caller(rt)
+        Ok(Caller(rt))
+    }
+
+    /// Enters once more, for a call that has asked before it changed anything.
+    #[inline]
+    pub(crate) fn enter_by(may_wait: &MayWait) -> Caller {
+        Caller(may_wait.enter())
     }
 
     /// Whether this is a thread that is not ours.
     pub(crate) fn is_foreign(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// The goroutine that waits; `None` on a thread that is not ours.
+    pub(crate) fn g(&self) -> Option<&'static G> {
+        self.0.as_ref().map(Rt::g)
     }
 
     /// Leaves without having waited.
@@ -136,14 +150,19 @@ impl Caller {
     /// Waits for the one wake-up of the waiter that `publish` makes known. When `publish` returns, the primitive's lock is
     /// released.
     pub(crate) fn wait(self, reason: WaitReason, publish: impl FnOnce(Waiter)) {
-        let publish = |waiter| {
+        let _: Waited = self.wait_unless(reason, |waiter| {
             publish(waiter);
             Commit::Wait
-        };
-        let _: Waited = match self.0 {
+        });
+    }
+
+    /// As [`wait`](Caller::wait), if `publish` does not find that there is nothing to wait for. It runs inside the runtime:
+    /// it must not block, allocate (on a goroutine) or run user code.
+    pub(crate) fn wait_unless(self, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+        match self.0 {
             Some(rt) => park::park(rt, reason, publish),
             None => park::block_thread(publish),
-        };
+        }
     }
 
     /// As [`wait`](Caller::wait), for a wait that several may end, time being one of them. `publish` makes the ticket
@@ -240,7 +259,6 @@ fn park_ticket(rt: Rt, reason: WaitReason, limit: Limit, ticket: &Ticket, publis
 }
 
 fn block_thread_ticket(limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
-    refuse_in_stopped_world("wait");
     let context = match limit.interruptible {
         Interruptible::Yes => context::interrupts_of_thread(),
         Interruptible::No => None,

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use gosched_queue::{Entered, Intr, Settled};
 
-use super::{SCHED, blocking, refuse_in_stopped_world, schedule};
+use super::{SCHED, StoppedWorld, blocking, schedule};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{M, Post, current};
@@ -65,22 +65,22 @@ impl Rt {
     }
 
     /// Enters for a call in which the goroutine may change threads: honours a request to yield (S39), gets a P back
-    /// if it was lost. `None` on a thread that is not ours.
+    /// if it was lost. `None` on a thread that is not ours. Whoever has stopped the world does not enter.
     #[inline]
-    pub(crate) fn enter_moving() -> Option<Rt> {
-        let m = current::current()?;
+    pub(crate) fn enter_moving() -> Result<Option<Rt>, StoppedWorld> {
+        let Some(m) = current::current() else { return StoppedWorld::of_caller().map_or(Ok(None), Err) };
         match m.owner.enter() {
-            Entered::Fast if !m.asked_to_yield() => Some(Rt { m, p: m.p(), not_send: PhantomData }),
+            Entered::Fast if !m.asked_to_yield() => Ok(Some(Rt { m, p: m.p(), not_send: PhantomData })),
             Entered::Nested => nested(),
-            _ => Some(Rt::enter_moving_slow(m)),
+            _ => Rt::enter_moving_slow(m).map(Some),
         }
     }
 
     #[cold]
-    fn enter_moving_slow(m: &'static M) -> Rt {
-        if m.has_stopped_world() {
+    fn enter_moving_slow(m: &'static M) -> Result<Rt, StoppedWorld> {
+        if let Some(stopped) = StoppedWorld::of_caller() {
             m.owner.exit();
-            refuse_in_stopped_world("wait or yield");
+            return Err(stopped);
         }
         let g = running(m);
         let settled = m.owner.settle();
@@ -106,7 +106,7 @@ impl Rt {
             }
             Settled::Blocking => blocking::leave(m, g),
         }
-        Rt::resumed()
+        Ok(Rt::resumed())
     }
 
     /// Ends a moving call: back to user code, and back into the blocking call that it was made from, if any (D1).

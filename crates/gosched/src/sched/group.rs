@@ -7,7 +7,7 @@
 
 use gosched_queue::Lock;
 
-use super::{Commit, Rt, park, wait};
+use super::{Caller, Commit, MayWait, Rt, park};
 use crate::fatal::fatal;
 use crate::waiter::{WaitReason, Waiter};
 
@@ -55,9 +55,9 @@ impl Group {
     }
 
     /// Waits until all members have ended. A moving call.
-    pub(crate) fn await_all(&self) {
+    pub(crate) fn await_all(&self, may_wait: &MayWait) {
         while self.0.lock().running > 0 {
-            let _ = wait(WaitReason::Join, |waiter| {
+            let _ = Caller::enter_by(may_wait).wait_unless(WaitReason::Join, |waiter| {
                 let mut state = self.0.lock();
                 if state.running == 0 {
                     return Commit::Refuse;

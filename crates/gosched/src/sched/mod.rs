@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `start` | first use: Ps, template thread, handlers |
 //! | `entry` | into the runtime and out again ([`Rt`]), and what happens when the P was lost (D1) |
-//! | `park` | **the seam**: [`wait`] and [`ready_any`], which everything that blocks is built on |
-//! | `caller` | the seam for primitives with a lock, and for waits that several may end |
+//! | `may_wait` | who may wait: nobody who has stopped the world |
+//! | `caller` | **the seam** as primitives see it: [`Caller`] waits, also for what several may end |
+//! | `park` | the seam's inside: park and ready |
 //! | `spawn`, `exit` | a goroutine's first and last steps |
 //! | `blocking` | announced blocking calls |
 //! | `global` | the global queue |
@@ -37,6 +38,7 @@ mod global;
 mod group;
 mod held;
 mod idle;
+mod may_wait;
 mod mode;
 mod netting;
 mod park;
@@ -65,7 +67,7 @@ use crate::m::M;
 use crate::p::{HeldP, P, RING};
 
 pub(crate) use blocking::Blocking;
-pub(crate) use caller::{Caller, Limit, Visitor};
+pub(crate) use caller::{Caller, Interruptible, Limit, Visitor};
 pub(crate) use dead::Deadlock;
 pub(crate) use entry::Rt;
 pub(crate) use exit::free_header;
@@ -74,14 +76,15 @@ use global::GlobalQueue;
 pub(crate) use group::Group;
 use held::Held;
 pub(crate) use held::SOFT_LIMIT;
+pub(crate) use may_wait::{MayWait, StoppedWorld, refuse_on_foreign_thread};
 use mode::Mode;
-pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
+pub(crate) use park::{Commit, ready_any};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, started_procs};
 pub(crate) use timing::arm_here;
 use world::World;
-pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world, refuse_on_foreign_thread};
+pub(crate) use world::{LONGEST_STOP, Stopped};
 
 /// More Ps than this cannot be asked for.
 pub(crate) const MAX_PROCS: usize = 1024;

@@ -1,4 +1,5 @@
-//! **The seam**: everything that waits goes through [`wait`], everything that wakes through `Waiter::wake` (S16, S18).
+//! Park and ready: everything that waits comes here through a [`Caller`](super::Caller), everything that wakes through
+//! `Waiter::wake` or a caller's `wake` (S16, S18).
 //!
 //! The argument why no wake-up is lost. A goroutine becomes *parking* before it makes its waiter known (`publish`,
 //! which enqueues it and unlocks, or sets a word). From then on a `ready` may come at any moment: it finds *parking*
@@ -13,19 +14,11 @@ use core::ptr::NonNull;
 
 use gosched_queue::{Parked, Readied, Status};
 
-use super::{Class, Rt, SCHED, refuse_in_stopped_world, schedule, start};
+use super::{Class, Rt, SCHED, schedule, start};
 use crate::g::G;
-use crate::m::{Post, current};
+use crate::m::Post;
 use crate::p::Overflow;
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
-
-/// Does what could fail in a later wait on this thread (on a foreign one that is ending, std may panic): for those who must
-/// not unwind once they have lent something out.
-pub(crate) fn prepare_to_wait() {
-    if current::current().is_none() {
-        drop(ThreadParker::current());
-    }
-}
 
 /// What `publish` decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,23 +40,8 @@ pub(crate) enum Waited {
     Refused,
 }
 
-/// Waits for the one wake-up of the waiter that `publish` makes known. A moving call.
-///
-/// `publish` runs inside the runtime: it must not block, allocate or run user code.
-#[doc(alias = "gopark")]
-pub(crate) fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
-    match Rt::enter_moving() {
-        Some(rt) => park(rt, reason, publish),
-        None => {
-            start::ensure_started();
-            block_thread(publish)
-        }
-    }
-}
-
-/// [`wait`] for a thread that is not ours.
+/// Waits for the one wake-up of the waiter that `publish` makes known, on a thread that is not ours.
 pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
-    refuse_in_stopped_world("wait");
     let parker = ThreadParker::current();
     match publish(Waiter::Thread(parker.clone())) {
         Commit::Refuse => Waited::Refused,
@@ -74,7 +52,8 @@ pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     }
 }
 
-/// [`wait`] for a goroutine that has entered.
+/// As [`block_thread`], for a goroutine that has entered.
+#[doc(alias = "gopark")]
 pub(super) fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     let g = rt.g();
     g.set_reason(reason);

@@ -17,7 +17,7 @@ use core::ptr::NonNull;
 use gosched_queue::Status;
 use gosched_switch::{Gobuf, switch};
 
-use super::{Class, Rt, SCHED, exit, park, refuse_on_foreign_thread, timing};
+use super::{Class, Rt, SCHED, exit, park, start, timing};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{M, Post, current};
@@ -238,9 +238,13 @@ fn requeue(m: &M, g: NonNull<G>, class: Class) {
 /// Gives others their turn: the goroutine goes to the tail of the *global* queue (S17). A moving call.
 #[doc(alias = "Gosched")]
 pub(crate) fn yield_now() {
-    let Some(rt) = Rt::enter_moving() else {
-        refuse_on_foreign_thread("wait or yield");
-        return std::thread::yield_now();
+    let rt = match Rt::enter_moving() {
+        Ok(Some(rt)) => rt,
+        Ok(None) => {
+            start::refuse_after_fork();
+            return std::thread::yield_now();
+        }
+        Err(stopped) => stopped.refuse("wait or yield"),
     };
     let g = rt.g();
     if is_bound(g) {

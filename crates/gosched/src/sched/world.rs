@@ -20,7 +20,7 @@
 //! stopper waits for those it sees. An M with a P has been counted, so it is on g0, asleep, or has become one without.
 //!
 //! The stopper's goroutine keeps its thread but has no P: its ownership word says TAKEN, so that a call from the closure
-//! is noticed. One that does not move then acts as from a foreign thread; one that does panics.
+//! is noticed. It acts as from a foreign thread, and waits for nothing (`may_wait.rs`).
 //!
 //! Invariants: at most one stopper (`TURN`). While the flag is set, the idle list is empty.
 
@@ -32,9 +32,9 @@ use std::time::Duration;
 
 use gosched_queue::{List, Lock, Note, Wake, barrier};
 
-use super::{Caller, Rt, SCHED, Sched, Visitor, start};
+use super::{Caller, MayWait, Rt, SCHED, Sched, Visitor, start};
 use crate::fatal::fatal;
-use crate::m::{M, Taken, current};
+use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::sysmon;
 use crate::timers::NEVER;
@@ -109,10 +109,10 @@ impl Stopped {
     ///
     /// If the caller has stopped it already.
     pub(crate) fn begin() -> Stopped {
-        refuse_in_stopped_world("stop it again");
-        take_turn();
+        let may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("stop it again"));
+        take_turn(&may_wait);
         // Entering may mean to wait for a P, for which the monitor is needed: it sleeps behind a closed gate.
-        let rt = Rt::enter_moving();
+        let rt = may_wait.enter();
         SCHED.close_gate();
         let own = SCHED.stop_the_world(rt.as_ref());
         let m = rt.as_ref().map(|rt| rt.m);
@@ -153,29 +153,15 @@ impl Drop for Stopped {
     }
 }
 
-/// Panics if the calling goroutine or thread has stopped the world: `what` it must not do there.
-pub(crate) fn refuse_in_stopped_world(what: &str) {
-    let has_stopped = match current::current() {
-        Some(m) => m.has_stopped_world(),
-        None => HAS_STOPPED.try_with(Cell::get).unwrap_or(false),
-    };
-    if has_stopped {
-        panic!(
-            "the closure of stop_the_world must not {what}: everybody who could end the wait stands still"
-        );
-    }
-}
-
-/// Before std's call is made in place of ours, on a thread that is not ours: panics if the thread has stopped the world, and
-/// ends the child of a fork, as the call on a goroutine does.
-pub(crate) fn refuse_on_foreign_thread(what: &str) {
-    refuse_in_stopped_world(what);
-    start::refuse_after_fork();
+/// Whether the calling thread, which is not ours, has stopped the world.
+#[inline]
+pub(super) fn thread_has_stopped() -> bool {
+    HAS_STOPPED.try_with(Cell::get).unwrap_or(false)
 }
 
 /// Waits until nobody else has stopped the world, or is about to.
-fn take_turn() {
-    let caller = Caller::enter_moving();
+fn take_turn(may_wait: &MayWait) {
+    let caller = Caller::enter_by(may_wait);
     let mut turn = TURN.lock();
     if !turn.taken {
         turn.taken = true;

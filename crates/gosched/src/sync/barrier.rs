@@ -6,7 +6,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use gosched_locks::{Arrival, Node};
 
 use super::seam::{wait_at, wake_line};
-use crate::sched::{self, Caller};
+use crate::sched::{Caller, Visitor};
 use crate::waiter::{WaitReason, Waiter};
 
 /// A place where a number of goroutines, or threads, wait for each other, as `std::sync::Barrier`.
@@ -66,8 +66,17 @@ impl Barrier {
     /// });
     /// ```
     pub fn wait(&self) -> BarrierWaitResult {
-        sched::prepare_to_wait();
-        let caller = Caller::enter_moving();
+        let caller = match Caller::enter_moving() {
+            Ok(caller) => caller,
+            Err(stopped) => {
+                let others = {
+                    let _inside = Visitor::enter();
+                    self.core.arrive_last(self.n)
+                };
+                wake_line(stopped.complete(others));
+                return BarrierWaitResult(true);
+            }
+        };
         match self.core.arrive(self.n) {
             Arrival::Last(others) => {
                 caller.finish();

@@ -14,8 +14,8 @@ use gosched_locks::{GRANTED, Node, Notified};
 use super::mutex::MutexGuard;
 use super::raw::RawMutex;
 use super::seam::{wake_by, wake_each};
-use crate::sched::{self, Caller, Limit, Visitor};
-use crate::timers::when_after;
+use crate::sched::{Caller, Limit, MayWait, Visitor};
+use crate::timers::{now, when_after};
 use crate::waiter::{WaitReason, Waiter};
 
 /// A condition variable, as `std::sync::Condvar`: waits, with a mutex released meanwhile, until somebody says that something
@@ -243,7 +243,13 @@ impl Condvar {
 
     /// Releases the caller's `mutex`, waits, and acquires it again.
     fn wait_until(&self, mutex: &RawMutex, limit: Limit) -> WaitTimeoutResult {
-        sched::prepare_to_wait();
+        let may_wait = match MayWait::ask() {
+            Ok(may_wait) => may_wait,
+            Err(stopped) => {
+                let over = limit.deadline.is_some_and(|when| when <= now());
+                return WaitTimeoutResult(stopped.complete(over.then_some(true)));
+            }
+        };
         let node = Node::new(0);
         {
             let _inside = Visitor::enter();
@@ -251,13 +257,13 @@ impl Condvar {
             unsafe { self.0.join(&node) };
         }
         mutex.unlock();
-        let result = self.wait_in_line(&node, limit);
+        let result = self.wait_in_line(&may_wait, &node, limit);
         mutex.lock();
         result
     }
 
-    fn wait_in_line(&self, node: &Node<Waiter>, limit: Limit) -> WaitTimeoutResult {
-        let caller = Caller::enter_moving();
+    fn wait_in_line(&self, may_wait: &MayWait, node: &Node<Waiter>, limit: Limit) -> WaitTimeoutResult {
+        let caller = Caller::enter_by(may_wait);
         let Some(joined) = self.0.settle(node) else {
             caller.finish();
             return WaitTimeoutResult(false);

@@ -153,7 +153,7 @@ impl Once {
             match self.0.start(poison) {
                 Start::Complete => return,
                 Start::Poisoned => poisoned(),
-                Start::Running => obtain(WaitReason::Once, 0, || self.0.wait(Until::Finished)),
+                Start::Running => self.await_end(Until::Finished),
                 Start::Run(before) => {
                     let mut running = Running { once: &self.0, leave: State::Poisoned };
                     f(&OnceState { poisoned: before == State::Poisoned });
@@ -193,7 +193,7 @@ impl Once {
     #[track_caller]
     pub fn wait(&self) {
         while !self.is_completed() {
-            obtain(WaitReason::Once, 0, || self.0.wait(Until::Complete(Poison::Respected)));
+            self.await_end(Until::Complete(Poison::Respected));
             if self.0.state() == State::Poisoned {
                 poisoned();
             }
@@ -209,8 +209,13 @@ impl Once {
     /// ```
     pub fn wait_force(&self) {
         while !self.is_completed() {
-            obtain(WaitReason::Once, 0, || self.0.wait(Until::Complete(Poison::Ignored)));
+            self.await_end(Until::Complete(Poison::Ignored));
         }
+    }
+
+    /// Waits for whoever runs the closure, or may yet.
+    fn await_end(&self, until: Until) {
+        obtain(WaitReason::Once, 0, || !self.0.is_pending(until), || self.0.wait(until));
     }
 
     /// The state; nobody runs, since the caller has it alone.

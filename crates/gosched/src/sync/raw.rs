@@ -6,8 +6,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use gosched_locks::{Acquire, Attempt, Node, TooManyReaders, Unlocked};
 
-use super::seam::{obtain, wait_at, wake_by, wake_line};
-use crate::sched::{self, Caller, SCHED};
+use super::seam::{wait_at, wake_by, wake_line};
+use crate::sched::{Caller, MayWait, SCHED};
 use crate::timers::now;
 use crate::waiter::{WaitReason, Waiter};
 
@@ -53,14 +53,17 @@ fn spin(core: &MutexCore, attempt: &mut Attempt) -> bool {
 
 #[cold]
 fn lock_slow(core: &MutexCore, reason: WaitReason) {
+    let may_wait = match MayWait::ask() {
+        Ok(may_wait) => may_wait,
+        Err(stopped) => return stopped.complete(core.try_lock().then_some(())),
+    };
     let mut attempt = Attempt::new();
     if spin(core, &mut attempt) {
         return;
     }
-    sched::prepare_to_wait();
     attempt.begin_to_wait(now());
     loop {
-        let caller = Caller::enter_moving();
+        let caller = Caller::enter_by(&may_wait);
         match core.acquire(&mut attempt) {
             Acquire::Acquired => return caller.finish(),
             Acquire::Wait(place) => {
@@ -111,8 +114,10 @@ impl RawRwLock {
 
     #[cold]
     fn read_slow(&self) {
-        sched::prepare_to_wait();
-        let caller = Caller::enter_moving();
+        let caller = match Caller::enter_moving() {
+            Ok(caller) => caller,
+            Err(stopped) => return stopped.complete(self.try_read().then_some(())),
+        };
         match self.0.read() {
             Ok(Acquire::Acquired) => caller.finish(),
             Ok(Acquire::Wait(place)) => wait_at(caller, WaitReason::RwLockRead, place, &Node::new(0)),
@@ -146,15 +151,35 @@ impl RawRwLock {
 
     #[inline]
     pub(super) fn write(&self) {
-        lock(self.0.writers(), WaitReason::RwLockWrite);
-        if !self.0.begin_write() {
-            self.await_readers();
+        let first = self.0.writers().try_lock_fast();
+        if !(first && self.0.try_begin_write()) {
+            self.write_slow(first);
         }
     }
 
+    /// `first`: has the writers' mutex already, and found readers.
     #[cold]
-    fn await_readers(&self) {
-        obtain(WaitReason::RwLockWrite, 0, || self.0.await_readers());
+    fn write_slow(&self, first: bool) {
+        let may_wait = match MayWait::ask() {
+            Ok(may_wait) => may_wait,
+            Err(stopped) => {
+                if first {
+                    unlock(self.0.writers());
+                }
+                return stopped.complete(self.try_write().then_some(()));
+            }
+        };
+        if !first {
+            lock(self.0.writers(), WaitReason::RwLockWrite);
+        }
+        if self.0.begin_write() {
+            return;
+        }
+        let caller = Caller::enter_by(&may_wait);
+        match self.0.await_readers() {
+            Acquire::Acquired => caller.finish(),
+            Acquire::Wait(place) => wait_at(caller, WaitReason::RwLockWrite, place, &Node::new(0)),
+        }
     }
 
     #[inline]

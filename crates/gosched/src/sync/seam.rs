@@ -6,7 +6,7 @@ use core::task::Waker;
 
 use gosched_locks::{Acquire, Line, Node, Place, RETRY};
 
-use crate::sched::{self, Caller, Visitor};
+use crate::sched::{Caller, Visitor};
 use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
 const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes are theirs to give a meaning");
@@ -14,16 +14,26 @@ const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes a
 /// So many are woken in one visit to the runtime, which is to be short.
 const WOKEN_AT_ONCE: usize = 64;
 
-/// Gets what `acquire` is about, or waits at the place it gives. A moving call.
+/// Gets what `acquire` is about, or waits at the place it gives. A moving call. Whoever must not wait gets it by `at_once`,
+/// which says whether it could, or not at all.
 ///
 /// Returns when the waiter was woken, once; what that means is the core's to say.
 pub(super) fn obtain<'l, S: 'l>(
     reason: WaitReason,
     tag: u64,
+    at_once: impl FnOnce() -> bool,
     acquire: impl FnOnce() -> Acquire<'l, Waiter, S>,
 ) {
-    sched::prepare_to_wait();
-    let caller = Caller::enter_moving();
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => {
+            let done = {
+                let _inside = Visitor::enter();
+                at_once()
+            };
+            return stopped.complete(done.then_some(()));
+        }
+    };
     match acquire() {
         Acquire::Acquired => caller.finish(),
         Acquire::Wait(place) => wait_at(caller, reason, place, &Node::new(tag)),

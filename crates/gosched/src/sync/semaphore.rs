@@ -83,7 +83,7 @@ impl Semaphore {
     /// # drop(both);
     /// ```
     pub fn acquire_many(&self, n: usize) -> Permit<'_> {
-        obtain(WaitReason::Semaphore, n as u64, || self.0.acquire(n));
+        obtain(WaitReason::Semaphore, n as u64, || self.0.try_acquire(n), || self.0.acquire(n));
         Permit { semaphore: self, n }
     }
 

@@ -123,7 +123,7 @@ impl WaitGroup {
     pub fn wait(&self) {
         match self.core.get().filter(|core| !core.is_zero()) {
             None => checkpoint(),
-            Some(core) => obtain(WaitReason::WaitGroup, 0, || core.wait()),
+            Some(core) => obtain(WaitReason::WaitGroup, 0, || core.is_zero(), || core.wait()),
         }
     }
 

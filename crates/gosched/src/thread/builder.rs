@@ -15,7 +15,7 @@ use crate::fatal::say;
 use crate::g::{G, Name};
 use crate::runtime::Goexit;
 use crate::runtime::config::{self, StackSizeError};
-use crate::sched::{self, Role, Spawn};
+use crate::sched::{self, MayWait, Role, Spawn};
 
 /// Starts a goroutine. The same as [`go`](crate::go).
 ///
@@ -75,7 +75,7 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    sched::prepare_to_wait();
+    let _may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("call run"));
     let how = main_goroutine(place);
     // SAFETY: the result is waited for and taken below, in this frame, whatever happens; so closure and result end
     // before anything they borrow. Joining does not unwind between the two.

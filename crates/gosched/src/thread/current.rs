@@ -14,7 +14,7 @@ use gosched_queue::{Token, Unpark, Wake};
 
 use crate::g::{G, Name};
 use crate::m;
-use crate::sched::{self, Commit, Rt};
+use crate::sched::{self, Caller, Commit, Rt};
 use crate::timers::{self, Action, Timer};
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
 
@@ -148,7 +148,11 @@ pub fn current() -> Thread {
 /// });
 /// ```
 pub fn park() {
-    let _ = sched::wait(WaitReason::Park, |waiter| {
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => return stopped.complete(take_token()),
+    };
+    let _ = caller.wait_unless(WaitReason::Park, |waiter| {
         let token = match &waiter {
             Waiter::Goroutine(g) => {
                 // SAFETY: headers are never unmapped, and this one is the caller's.
@@ -179,11 +183,15 @@ pub fn park() {
 /// });
 /// ```
 pub fn park_timeout(limit: Duration) {
-    let Some(g) = m::current::current().and_then(|m| m.cur_g()) else { return park_thread_timeout(limit) };
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => return stopped.complete(take_token().or(limit.is_zero().then_some(()))),
+    };
+    let Some(g) = caller.g() else { return park_thread_timeout(limit) };
     let id = g.id();
     let timer = Timer::new(Action::EndPark(g.into(), id));
     let when = timers::when_after(limit);
-    let _ = sched::wait(WaitReason::Park, |_| match g.token.park(id) {
+    let _ = caller.wait_unless(WaitReason::Park, |_| match g.token.park(id) {
         Token::Consumed => Commit::Refuse,
         Token::Absent => {
             // SAFETY: the timer lies in this frame, which stays until it is disarmed below.
@@ -205,6 +213,18 @@ pub fn park_timeout(limit: Duration) {
 #[deprecated(note = "replaced by `gosched::thread::park_timeout`, as in std")]
 pub fn park_timeout_ms(ms: u32) {
     park_timeout(Duration::from_millis(u64::from(ms)));
+}
+
+/// Takes the caller's token, if it is there.
+fn take_token() -> Option<()> {
+    let token = match m::current::current().and_then(|m| m.cur_g()) {
+        Some(g) => g.token.consume(g.id()),
+        None => {
+            let parker = ThreadParker::current();
+            parker.token.consume(parker.id)
+        }
+    };
+    (token == Token::Consumed).then_some(())
 }
 
 fn park_thread_timeout(limit: Duration) {

@@ -19,7 +19,7 @@ use super::current::Thread;
 use crate::fatal::fatal;
 use crate::g::task::{self, Ending};
 use crate::g::{G, Name};
-use crate::sched::{self, Commit, Rt};
+use crate::sched::{self, Caller, Commit, Rt};
 use crate::waiter::{BoxedWaiter, WaitReason, Waiter};
 
 /// The right to a goroutine's result, without the bounds and lifetimes that the public handles add.
@@ -131,7 +131,11 @@ fn refuse_own(g: &G) {
 }
 
 fn wait_for_end(g: &'static G) {
-    let _ = sched::wait(WaitReason::Join, |waiter| {
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => return stopped.complete(g.join.is_finished().then_some(())),
+    };
+    let _ = caller.wait_unless(WaitReason::Join, |waiter| {
         let waiter = match waiter {
             Waiter::Goroutine(peer) => JoinWaiter::Peer(peer),
             // A foreign thread: not inside the runtime, so it may allocate.

@@ -14,7 +14,7 @@ use super::Result;
 use super::builder::joinable;
 use super::current::Thread;
 use super::join::Joinable;
-use crate::sched::{self, Group, Role, Spawn};
+use crate::sched::{self, Group, MayWait, Role, Spawn};
 
 /// A place to spawn goroutines that borrow from outside it; see [`scope`].
 ///
@@ -55,10 +55,10 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    sched::prepare_to_wait();
+    let may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("open a scope"));
     let scope = Scope { group: Group::new(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    scope.group.await_all();
+    scope.group.await_all(&may_wait);
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.group.has_unjoined_panic() => panic!("a scoped thread panicked"),

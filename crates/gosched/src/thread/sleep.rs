@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use crate::sched::{self, Commit};
+use crate::sched::{self, Caller, Commit};
 use crate::timers::{self, Action, Timer};
 use crate::waiter::{WaitReason, Waiter};
 
@@ -21,16 +21,17 @@ use crate::waiter::{WaitReason, Waiter};
 /// });
 /// ```
 pub fn sleep(d: Duration) {
-    if crate::m::current::current().is_none() {
-        sched::refuse_on_foreign_thread("wait or yield");
-        return std::thread::sleep(d);
-    }
     if d.is_zero() {
         return crate::runtime::checkpoint();
     }
+    if crate::m::current::current().is_none() {
+        sched::refuse_on_foreign_thread("wait");
+        return std::thread::sleep(d);
+    }
     let when = timers::when_after(d);
     let mut timer = None;
-    let _ = sched::wait(WaitReason::Sleep, |waiter| {
+    let caller = Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait"));
+    let _ = caller.wait_unless(WaitReason::Sleep, |waiter| {
         let Waiter::Goroutine(g) = waiter else { return Commit::Refuse };
         let timer = timer.insert(Timer::new(Action::Ready(g)));
         // SAFETY: the timer lies in this frame, which stays until it has fired: only that wakes the goroutine.

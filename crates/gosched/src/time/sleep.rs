@@ -65,9 +65,12 @@ pub fn sleep_until(t: Instant) -> Result<(), ContextError> {
 
 /// Sleeps until `when`, by the clock of timers.
 fn sleep_to(when: u64) -> Result<(), ContextError> {
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => return stopped.complete(context::current_error().map(Err)),
+    };
     let ticket = Ticket::new();
-    match Caller::enter_moving().wait_ticket(WaitReason::Sleep, Limit::of_context(Some(when)), &ticket, || ())
-    {
+    match caller.wait_ticket(WaitReason::Sleep, Limit::of_context(Some(when)), &ticket, || ()) {
         INTERRUPTED => match context::current_error() {
             Some(error) => Err(error),
             None => Ok(()),

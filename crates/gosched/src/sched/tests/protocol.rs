@@ -5,10 +5,15 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use gosched_queue::Status;
 
-use super::super::{Commit, Rt, SCHED, ready_any, wait, yield_now};
+use super::super::park::Waited;
+use super::super::{Caller, Commit, Rt, SCHED, ready_any, yield_now};
 use crate::g::G;
 use crate::testing::{in_child, succeeds_in_child};
 use crate::waiter::{WaitReason, Waiter};
+
+fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+    Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait")).wait_unless(reason, publish)
+}
 
 /// S1: waking a goroutine twice is a fatal bug, said loudly with the goroutine's state.
 #[test]
@@ -53,7 +58,7 @@ fn a_refused_wait_goes_on_at_once() {
     crate::run(|| {
         for _ in 0..1000 {
             let waited = wait(WaitReason::Park, |_| Commit::Refuse);
-            assert_eq!(waited, super::super::park::Waited::Refused);
+            assert_eq!(waited, Waited::Refused);
         }
         let rt = Rt::enter().unwrap();
         assert_eq!(rt.g().status.get(), Status::Running);
@@ -75,7 +80,7 @@ fn a_wake_up_during_parking_is_kept() {
                 assert_eq!(header.status.ready(), Ok(gosched_queue::Readied::LeftMark));
                 Commit::Wait
             });
-            assert_eq!(waited, super::super::park::Waited::Woken);
+            assert_eq!(waited, Waited::Woken);
         }
     });
 }
