@@ -63,6 +63,7 @@ pub(super) fn reenter(rt: Rt) {
 }
 
 /// Out of the blocking call, inside the runtime: with the old P, any idle one, or after a while in the queue.
+#[inline(always)]
 pub(super) fn leave(m: &'static M, g: &'static G) {
     g.transition(Status::Blocking, Status::Running);
     m.owner.clear_blocking();

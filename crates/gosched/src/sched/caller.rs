@@ -108,7 +108,7 @@ impl Visitor {
 impl Caller {
     /// Enters for a call that may wait, in which the goroutine may change threads. Honours a request to yield (S39).
     /// Whoever has stopped the world gets no caller, and does what can be done without waiting.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_moving() -> Result<Caller, StoppedWorld> {
         let rt = Rt::enter_moving()?;
         if rt.is_none() {

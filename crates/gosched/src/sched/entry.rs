@@ -8,6 +8,7 @@ use core::marker::PhantomData;
 
 use gosched_queue::{Entered, Intr, Settled};
 
+use super::world::thread_has_stopped;
 use super::{SCHED, StoppedWorld, blocking, schedule};
 use crate::fatal::fatal;
 use crate::g::G;
@@ -66,21 +67,27 @@ impl Rt {
 
     /// Enters for a call in which the goroutine may change threads: honours a request to yield (S39), gets a P back
     /// if it was lost. `None` on a thread that is not ours. Whoever has stopped the world does not enter.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_moving() -> Result<Option<Rt>, StoppedWorld> {
-        let Some(m) = current::current() else { return StoppedWorld::of_caller().map_or(Ok(None), Err) };
+        let Some(m) = current::current() else {
+            return if thread_has_stopped() { Err(StoppedWorld::found()) } else { Ok(None) };
+        };
         match m.owner.enter() {
             Entered::Fast if !m.asked_to_yield() => Ok(Some(Rt { m, p: m.p(), not_send: PhantomData })),
             Entered::Nested => nested(),
-            _ => Rt::enter_moving_slow(m).map(Some),
+            _ => match Rt::enter_moving_slow(m) {
+                Some(rt) => Ok(Some(rt)),
+                None => Err(StoppedWorld::found()),
+            },
         }
     }
 
+    /// `None` for whoever has stopped the world, which is not inside then. (Two words, returned in registers.)
     #[cold]
-    fn enter_moving_slow(m: &'static M) -> Result<Rt, StoppedWorld> {
-        if let Some(stopped) = StoppedWorld::of_caller() {
+    fn enter_moving_slow(m: &'static M) -> Option<Rt> {
+        if m.has_stopped_world() {
             m.owner.exit();
-            return Err(stopped);
+            return None;
         }
         let g = running(m);
         let settled = m.owner.settle();
@@ -106,7 +113,7 @@ impl Rt {
             }
             Settled::Blocking => blocking::leave(m, g),
         }
-        Ok(Rt::resumed())
+        Some(Rt::resumed())
     }
 
     /// Ends a moving call: back to user code, and back into the blocking call that it was made from, if any (D1).

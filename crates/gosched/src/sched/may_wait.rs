@@ -12,6 +12,7 @@
 
 use core::marker::PhantomData;
 
+use super::world::thread_has_stopped;
 use super::{Rt, start};
 use crate::fatal::fatal;
 use crate::m::current;
@@ -51,7 +52,7 @@ impl MayWait {
 }
 
 /// What could fail in a later wait on this thread, which is not ours: on one that is ending, std may panic.
-#[inline]
+#[cold]
 pub(super) fn prepare_thread() {
     start::ensure_started();
     ThreadParker::ensure();
@@ -62,9 +63,14 @@ impl StoppedWorld {
     pub(crate) fn of_caller() -> Option<StoppedWorld> {
         let has_stopped = match current::current() {
             Some(m) => m.has_stopped_world(),
-            None => super::world::thread_has_stopped(),
+            None => thread_has_stopped(),
         };
-        has_stopped.then_some(StoppedWorld(PhantomData))
+        has_stopped.then(StoppedWorld::found)
+    }
+
+    /// For who has found that out.
+    pub(super) const fn found() -> StoppedWorld {
+        StoppedWorld(PhantomData)
     }
 
     /// Returns what was done without waiting, or refuses: nothing was done, because it would have meant to wait.

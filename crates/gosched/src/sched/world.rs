@@ -399,8 +399,15 @@ impl Sched {
 
     /// For a goroutine without a P that enters: if the world is to be stopped, goes out again and waits, in place, until it is
     /// started.
-    #[inline]
+    #[inline(always)]
     pub(super) fn wait_at_gate(&self, m: &'static M) {
+        if self.mode.is_stopping() {
+            self.wait_for_start(m);
+        }
+    }
+
+    #[cold]
+    fn wait_for_start(&self, m: &'static M) {
         while self.mode.is_stopping() && !m.has_stopped_world() {
             m.owner.exit();
             if !self.await_start(LONGEST_STOP) {
