@@ -256,7 +256,7 @@ fn write_scheduler(text: &mut String) -> fmt::Result {
         writeln!(text, "  P{}: {status} m={m} schedtick={tick} runqsize={}{next}", p.id, p.ring.len())?;
     }
     for m in SCHED.all_m() {
-        let p = m.p().map_or(-1, |p| i64::from(p.id));
+        let p = m.p_hint().map_or(-1, |p| i64::from(p.id));
         let g = m.cur_g().map_or(0, |g| g.id());
         let inside = if m.owner.in_runtime() { " in-runtime" } else { "" };
         let spinning = if m.is_spinning() { " spinning" } else { "" };

@@ -156,11 +156,20 @@ impl M {
         self.tid.store(tid, Ordering::Relaxed);
     }
 
-    /// The P this M holds, or held before it was taken.
+    /// The P this M holds, or held before it was taken: a memory only, while `owner` says TAKEN or BLOCKING. It may be anybody's
+    /// by then, idle, or dead, and whoever asks knows which of the two it is, or copes with either.
     #[inline]
     pub(crate) fn p(&self) -> Option<&'static P> {
         // SAFETY: Ps are never freed.
         unsafe { self.p.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// The P this M holds, as far as others can tell.
+    pub(crate) fn p_hint(&self) -> Option<&'static P> {
+        match self.owner.intr() {
+            Intr::None | Intr::Preempt | Intr::Retaking => self.p(),
+            Intr::Taken | Intr::Blocking => None,
+        }
     }
 
     /// Makes `p` this M's. On its own thread, inside the runtime.

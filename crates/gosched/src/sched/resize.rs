@@ -1,7 +1,7 @@
 //! The number of Ps (S6, S43): made at first use, changed while the world is stopped.
 //!
 //! Invariant: Ps are numbered from 0 without a gap, and never freed: one that falls away is *dead*, owned by nobody, with
-//! empty queues and caches; the next time that many are wanted it is used again. Its counters stay in the sums.
+//! empty queues and caches, and its timer heap closed; the next time that many are wanted it is used again. Its counters stay in the sums.
 
 use core::sync::atomic::Ordering;
 
@@ -31,7 +31,10 @@ impl Sched {
         self.steal_orders[n as usize].get_or_init(|| StealOrder::new(n));
         for id in before..n {
             match self.p(id) {
-                Some(dead) => dead.set_status(PStatus::Stopped),
+                Some(dead) => {
+                    dead.timers.open();
+                    dead.set_status(PStatus::Stopped);
+                }
                 None => {
                     let p: &'static P = Box::leak(Box::new(P::new(id, stacks)));
                     // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
@@ -63,7 +66,7 @@ impl Sched {
             own.stacks.drain(&self.stacks);
         });
         if let Some(first) = self.p(0) {
-            p.timers.drain_into(&first.timers);
+            p.timers.close_into(&first.timers);
         }
     }
 }

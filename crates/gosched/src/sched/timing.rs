@@ -14,10 +14,11 @@ use core::time::Duration;
 use gosched_queue::{List, Watch};
 
 use super::{SCHED, Sched};
+use crate::fatal::fatal;
 use crate::m::M;
 use crate::netpoll;
 use crate::p::{HeldP, Overflow, P, RING};
-use crate::timers::{NEVER, Timer, now};
+use crate::timers::{Armed, NEVER, Timer, now};
 
 impl Sched {
     /// When the earliest of all timers is due.
@@ -25,14 +26,18 @@ impl Sched {
         self.all_p().map(|p| p.timers.first()).min().unwrap_or(NEVER)
     }
 
-    /// Arms a timer on the calling M's P, or, without one, on any. Inside the runtime, or on a foreign thread.
+    /// Arms a timer, in the heap of `near` if that P still exists, else in that of P 0, which always does. Inside the runtime,
+    /// or on a foreign thread.
     ///
     /// # Safety
     /// As for `TimerHeap::arm`.
-    pub(crate) unsafe fn arm(&self, p: Option<&P>, timer: &Timer, when: u64) {
-        let Some(p) = p.or_else(|| self.p(0)) else { return };
-        // SAFETY: by contract.
-        unsafe { p.timers.arm(timer, when) };
+    unsafe fn arm(&self, near: Option<&P>, timer: &Timer, when: u64) {
+        let candidates = [near, self.p(0)];
+        // SAFETY: by contract; one that was refused is in no heap.
+        let mut armed = candidates.into_iter().flatten().map(|p| unsafe { p.timers.arm(timer, when) });
+        if !armed.any(|armed| armed == Armed::Yes) {
+            fatal!("no P takes a timer");
+        }
         self.watch_for(when);
     }
 
@@ -97,14 +102,15 @@ impl Sched {
     }
 }
 
-/// Arms a timer for the calling goroutine, inside the runtime.
+/// Arms a timer for the calling goroutine, inside the runtime, or for a foreign thread.
 ///
 /// # Safety
 /// As for `TimerHeap::arm`.
 pub(crate) unsafe fn arm_here(timer: &Timer, when: u64) {
-    let p = crate::m::current::current().and_then(M::p);
+    // The M's own P, or the one that it remembers: that may be somebody else's by now, or nobody's, or dead.
+    let near = crate::m::current::current().and_then(M::p);
     // SAFETY: by contract.
-    unsafe { SCHED.arm(p, timer, when) };
+    unsafe { SCHED.arm(near, timer, when) };
 }
 
 /// Runs this P's due timers: what every pick looks at first (S25).

@@ -1,7 +1,8 @@
 //! The order of a P's timers: a heap with four children a node, whose entries tell their timers where they are.
 //!
 //! Invariants: no entry is due before its parent; the timer of the entry at `i` has place `i`. Timers are alive while they
-//! have an entry. Everything here is done under the lock of the heap's owner.
+//! have an entry. A closed heap is empty, or about to be emptied by whoever holds the lock. Everything here is done under
+//! the lock of the heap's owner.
 //!
 //! The memory comes from the system, not from Rust's allocator, which may be somebody else's code. It doubles when full,
 //! and halves when a quarter is enough: timers that were armed and cancelled leave nothing behind.
@@ -38,6 +39,7 @@ pub(super) struct Heap {
     base: NonNull<Entry>,
     capacity: usize,
     len: usize,
+    closed: bool,
 }
 
 // SAFETY: owns its memory; the timers are touched under the lock that the heap is behind.
@@ -55,7 +57,16 @@ impl Deref for Heap {
 
 impl Heap {
     pub(super) const fn new() -> Heap {
-        Heap { base: NonNull::dangling(), capacity: 0, len: 0 }
+        Heap { base: NonNull::dangling(), capacity: 0, len: 0, closed: false }
+    }
+
+    /// Whether no timer may be armed here.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    pub(super) fn set_closed(&mut self, closed: bool) {
+        self.closed = closed;
     }
 
     pub(super) fn push(&mut self, entry: Entry) {

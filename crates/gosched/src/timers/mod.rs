@@ -6,8 +6,12 @@
 //! - Firing takes the node out and decides, all under the lock, who is to be readied; after the lock is released nobody
 //!   touches the node again. So once [`Timer::disarm`] has returned, the timer can't act any more.
 //! - A timer's `heap` changes under the lock of the heap it names, and, when it moves from one heap to another, under both
-//!   locks ([`TimerHeap::drain_into`]). So whoever has locked the heap that a timer names, and then finds that it still
+//!   locks ([`TimerHeap::close_into`]). So whoever has locked the heap that a timer names, and then finds that it still
 //!   names it, has the right lock.
+//! - No timer lies in the heap of a P that is no more. Such a heap is *closed*, under its lock and in the step that empties it
+//!   ([`TimerHeap::close_into`]), and [`TimerHeap::arm`] then refuses. So whoever arms may choose any P's heap, by however old
+//!   a memory (an M without a P remembers its last one): the timer is in an open heap, or it was refused and goes to that of
+//!   P 0, which is never closed. Between choosing and locking nothing need be held. A heap opens again with its P.
 //! - `first` is the earliest time in the heap, readable without the lock. It is part of the wake-up protocol: whoever arms
 //!   a timer stores it (SeqCst) and then looks for a sleeper that must wake earlier.
 //!
@@ -56,6 +60,15 @@ pub(crate) enum Disarmed {
     InTime,
     /// It was not armed: it has acted, was disarmed before or never armed.
     NotArmed,
+}
+
+/// Whether a heap took a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a timer that was refused would never fire"]
+pub(crate) enum Armed {
+    Yes,
+    /// The heap's P is no more.
+    Refused,
 }
 
 /// A timer. Lives in the frame of whoever waits for it.
@@ -136,15 +149,19 @@ impl TimerHeap {
         self.first.store(first, Ordering::SeqCst);
     }
 
-    /// Arms `timer` for `when`.
+    /// Arms `timer` for `when`, unless the heap is closed.
     ///
     /// # Safety
     /// The timer is in no heap, and neither moves nor dies until it has fired or was disarmed. The heap is a P's.
-    pub(crate) unsafe fn arm(&self, timer: &Timer, when: u64) {
+    pub(crate) unsafe fn arm(&self, timer: &Timer, when: u64) -> Armed {
         let mut entries = self.entries.lock();
+        if entries.is_closed() {
+            return Armed::Refused;
+        }
         timer.heap.store(core::ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
         entries.push(Entry { when, timer: NonNull::from(timer) });
         self.note_first(&entries);
+        Armed::Yes
     }
 
     /// Fires what is due at `now`, the earliest first, until `max` are to be queued. Those are appended to `ready`, already
@@ -169,13 +186,14 @@ impl TimerHeap {
         born
     }
 
-    /// Moves all timers to `other`: for a P that goes away. Whoever arms and disarms meanwhile is not disturbed, except that
-    /// what is armed here afterwards stays here. The caller sees to it that somebody wakes up for them.
-    pub(crate) fn drain_into(&self, other: &TimerHeap) {
-        if core::ptr::eq(self, other) {
-            return;
-        }
-        // In the order of their addresses: two that drain into each other don't wait for each other.
+    /// Moves all timers to `other`, which is open, and closes: for a P that goes away. Whoever disarms meanwhile is not
+    /// disturbed. The caller sees to it that somebody wakes up for them.
+    ///
+    /// # Panics
+    /// If `other` is this one.
+    pub(crate) fn close_into(&self, other: &TimerHeap) {
+        assert!(!core::ptr::eq(self, other), "the last heap can't be closed");
+        // In the order of their addresses: two that move timers into each other's don't wait for each other.
         let (mut from, mut to);
         if core::ptr::from_ref(self) < core::ptr::from_ref(other) {
             from = self.entries.lock();
@@ -184,6 +202,8 @@ impl TimerHeap {
             to = other.entries.lock();
             from = self.entries.lock();
         }
+        debug_assert!(!to.is_closed());
+        from.set_closed(true);
         while let Some(entry) = from.take_any() {
             // SAFETY: it has an entry here, so it is alive, and both locks are held.
             let timer = unsafe { entry.timer.as_ref() };
@@ -192,6 +212,11 @@ impl TimerHeap {
         }
         self.note_first(&from);
         other.note_first(&to);
+    }
+
+    /// Takes timers again: its P is used again.
+    pub(crate) fn open(&self) {
+        self.entries.lock().set_closed(false);
     }
 
     /// How many are armed.
@@ -272,7 +297,7 @@ mod tests {
             let whens: Vec<u64> = timers.iter().map(|_| random(&mut seed) % 100).collect();
             for (timer, when) in timers.iter().zip(&whens) {
                 // SAFETY: the timers outlive the heap.
-                unsafe { heap.arm(timer, *when) };
+                assert_eq!(unsafe { heap.arm(timer, *when) }, Armed::Yes);
             }
             let kept: Vec<bool> = timers.iter().map(|_| !random(&mut seed).is_multiple_of(3)).collect();
             for (timer, _) in timers.iter().zip(&kept).filter(|(_, kept)| !**kept) {
@@ -309,7 +334,7 @@ mod tests {
             let timers: Vec<Timer> = gs.iter().map(|g| Timer::new(Action::Ready(*g))).collect();
             for (i, timer) in timers.iter().enumerate() {
                 // SAFETY: the timers outlive their entries: each is disarmed or fires below.
-                unsafe { heaps[i % 2].arm(timer, (i * 31 % 97) as u64) };
+                assert_eq!(unsafe { heaps[i % 2].arm(timer, (i * 31 % 97) as u64) }, Armed::Yes);
             }
             let mut fired = List::new();
             let mut disarmed = 0;
@@ -323,12 +348,14 @@ mod tests {
                 };
                 let threads = [s.spawn(third(0)), s.spawn(third(1))];
                 for i in 0..round {
-                    heaps[i % 2].drain_into(&heaps[(i + 1) % 2]);
+                    heaps[(i + 1) % 2].open();
+                    heaps[i % 2].close_into(&heaps[(i + 1) % 2]);
                     let _ = heaps[i % 2].run_due(10 + i as u64, usize::MAX, &mut fired);
                 }
                 disarmed = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
             });
-            heaps[0].drain_into(&heaps[1]);
+            heaps[1].open();
+            heaps[0].close_into(&heaps[1]);
             assert_eq!((heaps[0].len(), heaps[0].first()), (0, NEVER));
             let _ = heaps[1].run_due(100, usize::MAX, &mut fired);
             assert_eq!((heaps[1].len(), heaps[1].first()), (0, NEVER));
@@ -337,13 +364,46 @@ mod tests {
         }
     }
 
+    /// S46, S43: timers are armed by many hands while heaps close and open: a closed one takes none, and each that was taken
+    /// fires.
+    #[test]
+    fn a_closed_heap_takes_no_timer() {
+        const N: usize = 2_000;
+        let heaps: &'static [TimerHeap; 2] = Box::leak(Box::new([TimerHeap::new(), TimerHeap::new()]));
+        let gs = waiting(2 * N);
+        let timers: Vec<Timer> = gs.iter().map(|g| Timer::new(Action::Ready(*g))).collect();
+        std::thread::scope(|s| {
+            for some in timers.chunks(N) {
+                s.spawn(move || {
+                    for (i, timer) in some.iter().enumerate() {
+                        // SAFETY: the timers outlive their entries: each fires below.
+                        let mut armed = [1, 0].iter().map(|id| unsafe { heaps[*id].arm(timer, i as u64) });
+                        assert!(armed.any(|armed| armed == Armed::Yes));
+                    }
+                });
+            }
+            for _ in 0..200 {
+                heaps[1].close_into(&heaps[0]);
+                assert_eq!((heaps[1].len(), heaps[1].first()), (0, NEVER));
+                std::thread::yield_now();
+                assert_eq!((heaps[1].len(), heaps[1].first()), (0, NEVER));
+                heaps[1].open();
+            }
+        });
+        heaps[1].close_into(&heaps[0]);
+        let mut fired = List::new();
+        assert_eq!(heaps[0].run_due(N as u64, usize::MAX, &mut fired), 0);
+        assert_eq!((fired.len(), heaps[0].len()), (2 * N, 0));
+        while fired.pop_front().is_some() {}
+    }
+
     /// S46: nothing fires early.
     #[test]
     fn nothing_fires_early() {
         let heap = TimerHeap::new();
         let timer = Timer::new(Action::Ready(waiting(1)[0]));
         // SAFETY: the timer outlives the heap.
-        unsafe { heap.arm(&timer, 10) };
+        assert_eq!(unsafe { heap.arm(&timer, 10) }, Armed::Yes);
         let mut ready = List::new();
         assert_eq!(heap.run_due(9, usize::MAX, &mut ready), 0);
         assert_eq!((ready.len(), heap.first()), (0, 10));
