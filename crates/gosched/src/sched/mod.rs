@@ -78,7 +78,7 @@ use mode::Mode;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
-pub(crate) use start::{ensure_started, started_procs};
+pub(crate) use start::{ensure_started, is_forked, started_procs};
 pub(crate) use timing::arm_here;
 use world::World;
 pub(crate) use world::{LONGEST_STOP, Stopped, refuse_in_stopped_world, refuse_on_foreign_thread};
