@@ -125,7 +125,6 @@ extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
     current::set(Some(m));
     SCHED.list_m(m);
     thread::set_name(c"gosched-m");
-    thread::set_tight_timer_slack();
     thread::set_time_slice(0, TimeSlice::Short);
     signal::give_alternate_stack();
     m.set_tid(thread::tid());

@@ -27,7 +27,7 @@ use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::runtime::debug;
 use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
-use crate::sys::thread::{self, Defaults, TimeSlice};
+use crate::sys::thread::{self, Defaults, TightTimerSlack, TimeSlice};
 use crate::timers::{self, now};
 use pace::{Pace, Patience};
 use tidy::Housekeeping;
@@ -170,7 +170,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-sysmon");
     // SAFETY: `start` passed this, for ever.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
-    thread::set_tight_timer_slack();
+    let _slack = TightTimerSlack::begin();
     thread::set_time_slice(0, TimeSlice::Shortest);
     let mut pace = Pace::new();
     let mut monitor = Monitor::new();
