@@ -15,7 +15,8 @@ use std::time::Duration;
 use gosched_queue::{List, Lock, Note, Spinning};
 
 use super::{M, current};
-use crate::fatal::{fatal, say};
+use crate::dump;
+use crate::fatal::fatal;
 use crate::p::P;
 use crate::sched::{self, SCHED};
 use crate::sys::signal;
@@ -107,7 +108,7 @@ fn create(p: &'static P) -> Created {
         fatal!("cannot create a thread: {error}");
     }
     SAID.call_once(|| {
-        say(format_args!(
+        dump::warn(format_args!(
             "gosched: the system refuses a thread ({error}); going on with those there are, and trying again. \
              Raise `ulimit -u` or the cgroup's pids.max.\n"
         ));
