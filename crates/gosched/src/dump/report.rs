@@ -27,8 +27,9 @@ use super::stall::{Places, Stall, Stalled};
 use super::text::Dumper;
 use crate::fatal::{EXIT_STATUS, offer_stderr, write_stderr};
 use crate::sched;
+use crate::sys::errno;
+use crate::sys::handler::{self, Unhandled};
 use crate::sys::thread::{self, Defaults};
-use crate::sys::{errno, handler};
 
 /// Symbols are looked up on it, which goes deep.
 const STACK_BYTES: usize = 2 << 20;
@@ -55,16 +56,24 @@ struct Asked {
     answer: SyncSender<String>,
 }
 
-/// Starts the reporter, and takes SIGQUIT if nobody has it.
+/// Whether SIGQUIT was ignored before it was ours.
+static WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Starts the reporter, and takes SIGQUIT if nobody handles it: also if it is ignored, as in a program that a script has started
+/// with `&` (D9).
 pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
     thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())?;
-    let _ = handler::install_over_default(libc::SIGQUIT, on_quit);
+    if let Some(before) = handler::unhandled(libc::SIGQUIT) {
+        WAS_IGNORED.store(before == Unhandled::Ignored, Ordering::Relaxed);
+        let _ = handler::install(libc::SIGQUIT, on_quit);
+    }
     Ok(())
 }
 
 /// In the child of a fork there is no reporter: SIGQUIT does there what it did before.
 pub(crate) fn forked() {
-    handler::remove(libc::SIGQUIT, on_quit);
+    let ignored = WAS_IGNORED.load(Ordering::Relaxed);
+    handler::remove(libc::SIGQUIT, on_quit, if ignored { Unhandled::Ignored } else { Unhandled::Default });
 }
 
 /// Sets the bit and wakes it. Async-signal-safe.
