@@ -1,10 +1,17 @@
-//! The end of the process, said plainly.
+//! The end of the process, said plainly; and what is said before, on standard error.
 //!
 //! What is printed here must come out whatever state the process is in: inside a signal handler, with a lock of
 //! std's held by a parked goroutine, on a goroutine stack that just ran over. So nothing here allocates, locks or
 //! unwinds: text goes into a buffer on the stack and out through `write(2)`.
+//!
+//! Nobody may read standard error. The last words of a process wait for their reader, as in Go: they may be behind a pager. Whatever the
+//! process goes on after is offered for a while ([`offer_stderr`], [`warn`]). The monitor and the thread that makes Ms don't
+//! even wait so long: their warnings are the reporter's to write (`dump::warn`).
 
 use core::fmt::{self, Write};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::sys::errno;
 
 /// Exit status of every fatal error, as in Go.
 pub(crate) const EXIT_STATUS: i32 = 2;
@@ -17,6 +24,38 @@ pub(crate) fn write_stderr(mut text: &[u8]) {
         match usize::try_from(n) {
             Ok(n) if n > 0 => text = &text[n.min(text.len())..],
             _ => return,
+        }
+    }
+}
+
+/// How long a text that the process goes on after waits for a reader.
+const PATIENCE_MS: i32 = 1000;
+/// What a pipe that is ready takes without waiting.
+const PIECE: usize = libc::PIPE_BUF;
+
+/// As [`write_stderr`], but what nobody reads within a second is dropped; and so is the next text at once, until there is
+/// somebody who reads.
+pub(crate) fn offer_stderr(text: &[u8]) {
+    static UNREAD: AtomicBool = AtomicBool::new(false);
+    for piece in text.chunks(PIECE) {
+        let patience = if UNREAD.load(Ordering::Relaxed) { 0 } else { PATIENCE_MS };
+        let ready = is_stderr_ready(patience);
+        UNREAD.store(!ready, Ordering::Relaxed);
+        if !ready {
+            return;
+        }
+        write_stderr(piece);
+    }
+}
+
+/// Whether a write to standard error would return at once, within so many milliseconds.
+fn is_stderr_ready(patience: i32) -> bool {
+    loop {
+        let mut stderr = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
+        // SAFETY: the pointer is to one structure.
+        match unsafe { libc::poll(&mut stderr, 1, patience) } {
+            -1 if errno::get() == libc::EINTR => {}
+            ready => return ready > 0,
         }
     }
 }
@@ -52,6 +91,13 @@ pub(crate) fn say(args: fmt::Arguments<'_>) {
     let mut message = Message::new();
     let _ = message.write_fmt(args);
     write_stderr(message.as_bytes());
+}
+
+/// As [`say`], for what the process goes on after: see [`offer_stderr`].
+pub(crate) fn warn(args: fmt::Arguments<'_>) {
+    let mut message = Message::new();
+    let _ = message.write_fmt(args);
+    offer_stderr(message.as_bytes());
 }
 
 /// Prints `fatal error: ...` and ends the process with status 2, running no destructors and no exit handlers.

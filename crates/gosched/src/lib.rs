@@ -47,8 +47,9 @@
 //! # When it hangs
 //!
 //! SIGQUIT (Ctrl-\ in a terminal) prints every goroutine with its state, how long it has waited, its stack and who
-//! created it, and ends the process with status 2, as in Go. It is taken only if the program leaves it at its default.
-//! [`runtime::stacks`] gives the same text at any time. When no goroutine can ever run again, the process says so with
+//! created it, and ends the process with status 2, as in Go. It is taken if the program has no handler for it when the runtime
+//! starts; also if it is ignored then, as in a program that a script has started with `&`. A program that wants something
+//! else says so after that. [`runtime::stacks`] gives the same text at any time. When no goroutine can ever run again, the process says so with
 //! the same dump, and ends with status 2.
 
 #![warn(missing_docs)]

@@ -459,56 +459,81 @@ fn sigquit_dumps_and_ends() {
     }
 }
 
-/// D9: SIGQUIT is taken only if it had its default action; and in the child of a fork, where nobody could answer it, it
-/// has that again.
+/// S49, D9: also in a program that was started with SIGQUIT ignored, as a script starts one with `&`.
+#[test]
+fn sigquit_dumps_where_it_was_ignored_at_the_start() {
+    let body = || {
+        gosched::run(|| {
+            drop(named("parks", parks));
+            until("parks", |part| part.contains("[park"));
+            raise(libc::SIGQUIT);
+            thread::park();
+        });
+    };
+    let child = child("sigquit_dumps_where_it_was_ignored_at_the_start", body).procs(2).limit(LIMIT);
+    let outcome = child.ignoring(libc::SIGQUIT).run().died(2, &["dump::places::parks(...)\n\t"]);
+    assert!(outcome.stderr.starts_with("SIGQUIT: quit\n\ngoroutine 1 ["), "{outcome:#?}");
+}
+
+/// D9: a handler of the program's for SIGQUIT is left alone, also one that comes later.
 #[test]
 fn sigquit_is_left_to_those_who_have_it() {
     static CALLED: AtomicUsize = AtomicUsize::new(0);
     extern "C" fn handler(_: libc::c_int) {
         CALLED.fetch_add(1, Ordering::Relaxed);
     }
+    let set = |action: libc::sighandler_t| {
+        // SAFETY: no handler, or one that only counts.
+        unsafe { libc::signal(libc::SIGQUIT, action) };
+    };
     let body = || {
-        match common::arg().as_str() {
-            // SAFETY: the handler only counts.
-            "handled" => unsafe {
-                libc::signal(libc::SIGQUIT, handler as *const () as libc::sighandler_t);
-            },
-            // SAFETY: no handler.
-            "ignored" => unsafe {
-                libc::signal(libc::SIGQUIT, libc::SIG_IGN);
-            },
-            _ => {}
+        let counts = handler as *const () as libc::sighandler_t;
+        if common::arg() == "handled" {
+            set(counts);
         }
         gosched::run(|| ());
-        if common::arg() == "forked" {
-            // SAFETY: the child only sends itself a signal, and ends.
-            let status = unsafe {
-                let pid = libc::fork();
-                if pid == 0 {
-                    libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
-                    raise(libc::SIGQUIT);
-                    libc::_exit(0);
-                }
-                let mut status = 0;
-                assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
-                std::process::ExitStatus::from_raw(status)
-            };
-            assert_eq!(status.signal(), Some(libc::SIGQUIT), "{status}");
-            return;
+        match common::arg().as_str() {
+            "handled later" => set(counts),
+            "ignored later" => set(libc::SIG_IGN),
+            _ => {}
         }
         raise(libc::SIGQUIT);
         // Whoever of ours had to act on it has been woken before this goroutine.
         gosched::run(|| assert!(runtime::stacks().contains("goroutine ")));
-        while common::arg() == "handled" && CALLED.load(Ordering::Relaxed) == 0 {
+        while common::arg() != "ignored later" && CALLED.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }
         println!("called: {}", CALLED.load(Ordering::Relaxed));
     };
-    for (how, calls) in [("handled", "1"), ("ignored", "0"), ("forked", "")] {
+    for (how, calls) in [("handled", "1"), ("handled later", "1"), ("ignored later", "0")] {
         let outcome = child("sigquit_is_left_to_those_who_have_it", body).arg(how).limit(LIMIT).run().ok();
         assert!(!outcome.stderr.contains("SIGQUIT"), "{outcome:#?}");
-        assert!(calls.is_empty() || outcome.value("called") == calls, "{outcome:#?}");
+        assert_eq!(outcome.value("called"), calls, "{outcome:#?}");
     }
+}
+
+/// D9: in the child of a fork, where nobody could answer it, SIGQUIT does what it did before.
+#[test]
+fn sigquit_after_a_fork_does_what_it_did_before() {
+    let body = || {
+        gosched::run(|| ());
+        // SAFETY: the child only sends itself a signal, and ends.
+        let status = unsafe {
+            let pid = libc::fork();
+            if pid == 0 {
+                libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
+                raise(libc::SIGQUIT);
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
+            std::process::ExitStatus::from_raw(status)
+        };
+        println!("ended by: {:?}", status.signal());
+    };
+    let child = child("sigquit_after_a_fork_does_what_it_did_before", body).limit(LIMIT);
+    assert_eq!(child.run().ok().value("ended by"), format!("{:?}", Some(libc::SIGQUIT)));
+    assert_eq!(child.ignoring(libc::SIGQUIT).run().ok().value("ended by"), "None");
 }
 
 /// A thousand dumps while ten thousand goroutines come, wait and go; each dump is whole, and nobody is lost.

@@ -11,6 +11,7 @@
 //! | `snapshot` | a goroutine at one moment, and how each kind of stack is read |
 //! | `text` | the dump |
 //! | `stall` | who has held its thread too long (`GOSCHED_DEBUG=stall=ms`) |
+//! | `notices` | warnings of threads that must not write themselves |
 //! | `report` | the thread on which all of this happens, and what it is asked for |
 //!
 //! Invariant: everything but the asking happens on the reporter's thread. So none of it needs room on a goroutine's stack,
@@ -21,6 +22,7 @@ mod cfi;
 mod copy;
 mod hash;
 mod names;
+mod notices;
 mod report;
 mod snapshot;
 mod stacks;
@@ -30,7 +32,7 @@ mod symtab;
 mod text;
 mod unwind;
 
-pub(crate) use report::{deadlock, forked, stacks, stall, start};
+pub(crate) use report::{deadlock, forked, stacks, stall, start, warn};
 pub(crate) use stall::Stall;
 
 /// What is copied of a stack at most, from its innermost frame on.

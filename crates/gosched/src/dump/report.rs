@@ -1,13 +1,16 @@
 //! The reporter: a thread that makes dumps, so that nobody else has to. It sleeps until it is asked.
 //!
 //! Who asks: a thread that wants the stacks, and waits for them; the SIGQUIT handler; the deadlock detector; the monitor, with
-//! goroutines that have held their thread too long. The last three only set a bit and wake it: no allocation, no lock.
+//! goroutines that have held their thread too long, and with warnings. All but the first only set a bit and wake it: no allocation, and no
+//! lock that is held for longer than it takes to copy a line.
 //!
-//! It holds nothing that others wait for, and waits for nothing of the scheduler's.
+//! It holds nothing that others wait for, and waits for nothing of the scheduler's. Where nobody reads standard error, warnings and stall
+//! reports are dropped after a while, so that it can still answer; a dump at the process's end waits for its reader.
 
 #![allow(unsafe_code)]
 
 use core::ffi::{c_int, c_void};
+use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,13 +21,15 @@ use std::time::Duration;
 use gosched_queue::Dormant;
 
 use super::ask::Asker;
+use super::notices::Notices;
 use super::snapshot::Own;
 use super::stall::{Places, Stall, Stalled};
 use super::text::Dumper;
-use crate::fatal::{EXIT_STATUS, write_stderr};
+use crate::fatal::{EXIT_STATUS, offer_stderr, write_stderr};
 use crate::sched;
+use crate::sys::errno;
+use crate::sys::handler::{self, Unhandled};
 use crate::sys::thread::{self, Defaults};
-use crate::sys::{errno, handler};
 
 /// Symbols are looked up on it, which goes deep.
 const STACK_BYTES: usize = 2 << 20;
@@ -38,10 +43,12 @@ const QUIT: u32 = 1;
 const DEADLOCK: u32 = 2;
 const DUMPS: u32 = 4;
 const STALLS: u32 = 8;
+const NOTICES: u32 = 16;
 
 /// Threads that wait for a dump.
 static WAITING: Mutex<Vec<Asked>> = Mutex::new(Vec::new());
 static STALLED: Stalled = Stalled::new();
+static NOTED: Notices = Notices::new();
 
 /// A question: who asks, and where the answer goes.
 struct Asked {
@@ -49,16 +56,24 @@ struct Asked {
     answer: SyncSender<String>,
 }
 
-/// Starts the reporter, and takes SIGQUIT if nobody has it.
+/// Whether SIGQUIT was ignored before it was ours.
+static WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Starts the reporter, and takes SIGQUIT if nobody handles it: also if it is ignored, as in a program that a script has started
+/// with `&` (D9).
 pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
     thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())?;
-    let _ = handler::install_over_default(libc::SIGQUIT, on_quit);
+    if let Some(before) = handler::unhandled(libc::SIGQUIT) {
+        WAS_IGNORED.store(before == Unhandled::Ignored, Ordering::Relaxed);
+        let _ = handler::install(libc::SIGQUIT, on_quit);
+    }
     Ok(())
 }
 
 /// In the child of a fork there is no reporter: SIGQUIT does there what it did before.
 pub(crate) fn forked() {
-    handler::remove(libc::SIGQUIT, on_quit);
+    let ignored = WAS_IGNORED.load(Ordering::Relaxed);
+    handler::remove(libc::SIGQUIT, on_quit, if ignored { Unhandled::Ignored } else { Unhandled::Default });
 }
 
 /// Sets the bit and wakes it. Async-signal-safe.
@@ -96,6 +111,12 @@ pub(crate) fn stall(stall: Stall) {
     want(STALLS);
 }
 
+/// A warning, by a thread that must not wait for a reader of standard error. May be called inside the runtime.
+pub(crate) fn warn(text: Arguments<'_>) {
+    NOTED.put(text);
+    want(NOTICES);
+}
+
 extern "C" fn on_quit(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     static SEEN: AtomicBool = AtomicBool::new(false);
     let errno = errno::get();
@@ -125,7 +146,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
         let asked = ASKED.swap(0, Ordering::Acquire);
         // A library that reads debug information may stumble over it; that must not be the end of the program.
         if catch_unwind(AssertUnwindSafe(|| reporter.serve(asked))).is_err() {
-            write_stderr(b"gosched: a dump failed\n");
+            offer_stderr(b"gosched: a dump failed\n");
         }
         if asked & (QUIT | DEADLOCK) != 0 {
             end();
@@ -149,8 +170,13 @@ impl Reporter {
         if asked & STALLS != 0 {
             while let Some(stall) = STALLED.take() {
                 if let Some(text) = self.stalls.report(&mut self.dumper, stall) {
-                    write_stderr(text.as_bytes());
+                    offer_stderr(text.as_bytes());
                 }
+            }
+        }
+        if asked & NOTICES != 0 {
+            while let Some(message) = NOTED.take() {
+                offer_stderr(message.as_bytes());
             }
         }
         if asked & DUMPS != 0 {

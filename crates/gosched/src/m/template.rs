@@ -15,7 +15,8 @@ use std::time::Duration;
 use gosched_queue::{List, Lock, Note, Spinning};
 
 use super::{M, current};
-use crate::fatal::{fatal, say};
+use crate::dump;
+use crate::fatal::fatal;
 use crate::p::P;
 use crate::sched::{self, SCHED};
 use crate::sys::signal;
@@ -107,7 +108,7 @@ fn create(p: &'static P) -> Created {
         fatal!("cannot create a thread: {error}");
     }
     SAID.call_once(|| {
-        say(format_args!(
+        dump::warn(format_args!(
             "gosched: the system refuses a thread ({error}); going on with those there are, and trying again. \
              Raise `ulimit -u` or the cgroup's pids.max.\n"
         ));
@@ -125,7 +126,6 @@ extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
     current::set(Some(m));
     SCHED.list_m(m);
     thread::set_name(c"gosched-m");
-    thread::set_tight_timer_slack();
     thread::set_time_slice(0, TimeSlice::Short);
     signal::give_alternate_stack();
     m.set_tid(thread::tid());

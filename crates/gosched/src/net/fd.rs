@@ -3,15 +3,16 @@
 /// Implements them for `$type`, a newtype around `Socket<$std>`.
 macro_rules! conversions {
     ($type:ident, $std:ty) => {
-        /// Takes over a socket of std's, with its time-outs. It is made non-blocking underneath. Never moves.
+        /// Takes over a socket of std's, with its time-outs and its mode: one that is non-blocking fails with `WouldBlock` where
+        /// others wait. Underneath it is made non-blocking, which other handles of std's to it can see. Never moves.
         impl From<$std> for $type {
             fn from(socket: $std) -> $type {
                 $type(Socket::adopt(socket))
             }
         }
 
-        /// Gives the socket back as one of std's, blocking unless `set_nonblocking(true)` was called; that holds for its
-        /// clones too. Never moves.
+        /// Gives the socket back as one of std's, blocking unless the user wanted it otherwise; that holds for its clones
+        /// too. Never moves.
         impl From<$type> for $std {
             fn from(socket: $type) -> $std {
                 socket.0.into_std()
@@ -32,13 +33,13 @@ macro_rules! conversions {
 
         impl AsFd for $type {
             fn as_fd(&self) -> BorrowedFd<'_> {
-                self.0.std().as_fd()
+                self.0.shown().as_fd()
             }
         }
 
         impl AsRawFd for $type {
             fn as_raw_fd(&self) -> RawFd {
-                self.0.std().as_raw_fd()
+                self.0.shown().as_raw_fd()
             }
         }
 

@@ -35,8 +35,12 @@
 //! - [`TcpStream::shutdown`] and [`TcpListener::shutdown`] wake whoever waits.
 //! - One socket may be used by several goroutines at once, through `&` or [`try_clone`](TcpStream::try_clone).
 //! - Names are resolved in an announced blocking call: other goroutines do not wait for it.
-//! - Conversions to and from std's types are there, `From` both ways. Underneath, sockets are non-blocking; one that is
-//!   converted to std's is made blocking again, for all clones of it, as these share the setting.
+//! - Conversions to and from std's types are there, `From` both ways. A socket keeps the mode that its user gave it: one that was
+//!   non-blocking when it came fails with [`WouldBlock`](std::io::ErrorKind::WouldBlock) where others wait, and is so when it
+//!   leaves. Underneath all are non-blocking, and copies of the descriptor share that. So a handle of std's to a socket that is
+//!   one of ours, too, sees it as non-blocking, until the last of ours is dropped or one is converted back: that gives
+//!   back the user's mode, for all clones. Bring such a handle here as well, and it waits, or not, as the others do. Where somebody has
+//!   one, set the mode through a socket of ours.
 //!
 //! # Shutting a server down
 //!
@@ -164,6 +168,7 @@ mod connect;
 #[allow(unsafe_code)]
 mod fd;
 mod listener;
+mod options;
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 mod polling;
 pub(crate) mod socket;

@@ -1,47 +1,31 @@
-//! What all sockets share: a std socket in non-blocking mode, its place in the poller, its time-outs; and the one loop in
-//! which a goroutine tries, waits and tries again.
+//! What all sockets share: a std socket in non-blocking mode, its place in the poller, its time-outs (`options.rs`); and the one
+//! loop in which a goroutine tries, waits and tries again.
 //!
-//! Invariants:
-//! - The descriptor is non-blocking for as long as it is in a [`Socket`].
-//! - Time-outs and the user's non-blocking mode belong to the open socket, so clones share them, as they do in std.
+//! Invariant: the descriptor is non-blocking for as long as it is in a [`Socket`].
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::{Arc, OnceLock};
 
 use gosched_queue::Direction;
 use rustix::io::Errno;
 
+use super::options::Share;
 use crate::context;
 use crate::netpoll::{self, Seen, Source, Waited};
 use crate::runtime;
 use crate::sched::Limit;
 use crate::timers::{NEVER, when_after};
 
-/// No time-out.
-const NONE: u64 = 0;
 /// Pauses between tries where the kernel reports nothing.
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// What the user has asked of an open socket.
-#[derive(Debug)]
-struct Options {
-    /// Nanoseconds, by direction.
-    timeouts: [AtomicU64; 2],
-    nonblocking: AtomicBool,
-    /// Nothing comes any more: said before the kernel is told. Of a Unix listener or datagram socket that is shut down, the
-    /// kernel says "would block" when asked without blocking.
-    shut: AtomicBool,
-}
-
 /// A socket of std's type `S`.
 pub(crate) struct Socket<S> {
+    // Dropped before the descriptor is.
+    share: Share,
     pub(super) source: Source<S>,
-    /// Made when somebody asks for something.
-    options: OnceLock<Arc<Options>>,
 }
 
 /// What is the same for std's sockets.
@@ -112,7 +96,7 @@ std_listener!(std::net::TcpListener, std::os::unix::net::UnixListener);
 impl<S: StdSocket> Socket<S> {
     /// A socket that is non-blocking already and of which the user has asked nothing.
     pub(crate) fn fresh(io: S) -> Socket<S> {
-        Socket { source: Source::new(io), options: OnceLock::new() }
+        Socket { share: Share::fresh(&io), source: Source::new(io) }
     }
 
     /// A new socket of std's.
@@ -122,28 +106,20 @@ impl<S: StdSocket> Socket<S> {
         Ok(Socket::fresh(io))
     }
 
-    /// A socket from elsewhere, with the time-outs it has. (Of a descriptor that is a socket nothing here fails but to make the
-    /// poller, which is tried again when it is needed; of one that is not, every use will.)
+    /// A socket from elsewhere, with the mode and the time-outs it has. (Of a descriptor that is a socket nothing here fails but
+    /// to make the poller, which is tried again when it is needed; of one that is not, every use will.)
     pub(crate) fn adopt(io: S) -> Socket<S> {
         let _ = netpoll::prepare();
-        let _ = io.set_nonblocking(true);
-        let timeouts = [io.read_timeout(), io.write_timeout()].map(|timeout| timeout.ok().flatten());
-        let socket = Socket::fresh(io);
-        for (direction, timeout) in [Direction::Read, Direction::Write].into_iter().zip(timeouts) {
-            if timeout.is_some() {
-                socket.note_timeout(direction, timeout);
-            }
-        }
-        socket
+        let share = Share::adopt(&io);
+        share.note_timeout(Direction::Read, io.read_timeout().ok().flatten());
+        share.note_timeout(Direction::Write, io.write_timeout().ok().flatten());
+        Socket { share, source: Source::new(io) }
     }
 
     /// Back to std's type, out of the poller, and blocking unless the user wanted it otherwise.
     pub(crate) fn into_std(self) -> S {
-        let nonblocking = self.is_nonblocking();
         let io = self.source.into_inner();
-        if !nonblocking {
-            let _ = io.set_nonblocking(false);
-        }
+        self.share.give_away();
         io
     }
 
@@ -152,39 +128,28 @@ impl<S: StdSocket> Socket<S> {
         self.source.get()
     }
 
-    pub(crate) fn try_clone(&self) -> io::Result<Socket<S>> {
-        let io = self.std().try_clone()?;
-        let options = OnceLock::from(Arc::clone(self.options()));
-        Ok(Socket { source: Source::new(io), options })
+    /// As [`std`](Socket::std), for somebody outside, who may copy the descriptor.
+    pub(crate) fn shown(&self) -> &S {
+        self.share.show(self.std());
+        self.std()
     }
 
-    fn options(&self) -> &Arc<Options> {
-        self.options.get_or_init(|| {
-            Arc::new(Options {
-                timeouts: [AtomicU64::new(NONE), AtomicU64::new(NONE)],
-                nonblocking: AtomicBool::new(false),
-                shut: AtomicBool::new(false),
-            })
-        })
+    pub(crate) fn try_clone(&self) -> io::Result<Socket<S>> {
+        let io = self.std().try_clone()?;
+        Ok(Socket { share: self.share.another(&io), source: Source::new(io) })
     }
 
     pub(crate) fn set_nonblocking(&self, nonblocking: bool) {
-        self.options().nonblocking.store(nonblocking, Ordering::Relaxed);
-    }
-
-    fn is_nonblocking(&self) -> bool {
-        self.options.get().is_some_and(|options| options.nonblocking.load(Ordering::Relaxed))
+        self.share.set_nonblocking(nonblocking);
     }
 
     /// The kernel is about to be told that nothing is to come any more; that wakes whoever waits.
     pub(crate) fn note_shut(&self) {
-        // ORDERING: Release pairs with `is_shut`; what wakes them comes after this anyway.
-        self.options().shut.store(true, Ordering::Release);
+        self.share.note_shut();
     }
 
     pub(crate) fn is_shut(&self) -> bool {
-        // ORDERING: Acquire pairs with `note_shut`.
-        self.options.get().is_some_and(|options| options.shut.load(Ordering::Acquire))
+        self.share.is_shut()
     }
 
     /// Sets the time-out: on the descriptor too, for whoever gets it by a conversion, and because std checks it.
@@ -193,19 +158,13 @@ impl<S: StdSocket> Socket<S> {
             Direction::Read => self.std().set_read_timeout(limit)?,
             Direction::Write => self.std().set_write_timeout(limit)?,
         }
-        self.note_timeout(direction, limit);
+        self.share.note_timeout(direction, limit);
         Ok(())
-    }
-
-    fn note_timeout(&self, direction: Direction, limit: Option<Duration>) {
-        let nanos = limit.map_or(NONE, |limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
-        self.options().timeouts[direction as usize].store(nanos, Ordering::Relaxed);
     }
 
     /// The time-out that was set.
     pub(crate) fn timeout(&self, direction: Direction) -> Option<Duration> {
-        let nanos = self.options.get()?.timeouts[direction as usize].load(Ordering::Relaxed);
-        (nanos != NONE).then(|| Duration::from_nanos(nanos))
+        self.share.timeout(direction)
     }
 
     /// Does `op` when it can be done: tries, and waits for `direction` as long as it would block. A moving call.
@@ -235,7 +194,7 @@ impl<S: StdSocket> Socket<S> {
         mut op: impl FnMut(&S) -> io::Result<T>,
         would_block: io::Error,
     ) -> io::Result<T> {
-        if self.is_nonblocking() {
+        if self.share.is_nonblocking() {
             runtime::checkpoint();
             return Err(would_block);
         }
@@ -267,7 +226,9 @@ impl<S: StdSocket> Socket<S> {
         loop {
             let seen = self.source.seen(direction);
             let would_block = match op(self.std()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !self.is_nonblocking() => error,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !self.share.is_nonblocking() => {
+                    error
+                }
                 done => {
                     runtime::checkpoint();
                     return done;

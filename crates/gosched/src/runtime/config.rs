@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gosched_switch::{SizeError, StackClass};
 
-use crate::fatal::say;
+use crate::fatal::warn;
 use crate::sched::MAX_PROCS;
 use crate::sys::cpu;
 
@@ -186,7 +186,7 @@ static SETTINGS: OnceLock<Settings> = OnceLock::new();
 pub(crate) fn freeze() -> &'static Settings {
     let installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
     let env = |name: &str| env::var(name).ok().filter(|text| !text.is_empty());
-    SETTINGS.get_or_init(|| resolve(&installed, env, |text| say(format_args!("{text}"))))
+    SETTINGS.get_or_init(|| resolve(&installed, env, |text| warn(format_args!("{text}"))))
 }
 
 /// The settings of the running runtime.

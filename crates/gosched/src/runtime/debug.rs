@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::env;
 use std::sync::OnceLock;
 
-use crate::fatal::say;
+use crate::fatal::warn;
 
 const VARIABLE: &str = "GOSCHED_DEBUG";
 
@@ -36,7 +36,7 @@ pub(crate) fn get() -> &'static Debug {
         let text = env::var(VARIABLE).unwrap_or_default();
         let (debug, complaints) = parse(&text);
         for complaint in complaints {
-            say(format_args!("gosched: {VARIABLE}: {complaint}; ignored\n"));
+            warn(format_args!("gosched: {VARIABLE}: {complaint}; ignored\n"));
         }
         debug
     })

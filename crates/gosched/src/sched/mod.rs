@@ -81,7 +81,7 @@ use mode::Mode;
 pub(crate) use park::{Commit, ready_any};
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
-pub(crate) use start::{ensure_started, started_procs};
+pub(crate) use start::{ensure_started, is_forked, started_procs};
 pub(crate) use timing::arm_here;
 use world::World;
 pub(crate) use world::{LONGEST_STOP, Stopped};

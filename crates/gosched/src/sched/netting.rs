@@ -23,6 +23,7 @@ use crate::g::G;
 use crate::m::M;
 use crate::netpoll;
 use crate::p::{HeldP, Overflow};
+use crate::sys::thread::TightTimerSlack;
 use crate::timers::{NEVER, now};
 
 /// How long the network may go unpolled (S35).
@@ -100,9 +101,9 @@ impl Sched {
             first,
             || self.first_timer(),
             || {
-                ready = netpoll::block(
-                    (first != NEVER).then(|| Duration::from_nanos(first.saturating_sub(now()))),
-                )
+                let left = (first != NEVER).then(|| Duration::from_nanos(first.saturating_sub(now())));
+                let _slack = left.and_then(TightTimerSlack::for_sleep);
+                ready = netpoll::block(left);
             },
         );
         if !ready.is_empty() {

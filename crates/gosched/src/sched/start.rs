@@ -45,12 +45,17 @@ fn ensure_started_slow() {
 /// Ends the child of a fork (D9). For calls that a foreign thread can make without a runtime: what was a goroutine must not
 /// wait there for others that did not come along.
 pub(crate) fn refuse_after_fork() {
-    if STATE.load(Ordering::Relaxed) == FORKED {
+    if is_forked() {
         fatal!(
             "gosched was used after a fork: its threads did not come along. Exec a program in the child, or use \
              std::process::Command, which does"
         );
     }
+}
+
+/// Whether this process is the child of a fork, where the runtime is dead.
+pub(crate) fn is_forked() -> bool {
+    STATE.load(Ordering::Relaxed) == FORKED
 }
 
 /// The number of Ps. Starts the runtime if it isn't running.

@@ -18,6 +18,7 @@ use crate::fatal::fatal;
 use crate::m::M;
 use crate::netpoll;
 use crate::p::{HeldP, Overflow, P, RING};
+use crate::sys::thread::TightTimerSlack;
 use crate::timers::{Armed, NEVER, Timer, now};
 
 impl Sched {
@@ -69,8 +70,13 @@ impl Sched {
         }
         // A poller that has come into being meanwhile makes it look again, as an earlier timer does.
         let look = || if netpoll::exists() { 0 } else { self.first_timer() };
+        let mut slack = None;
         first != NEVER
-            && self.keeper.keep(first, look, |until| Some(Duration::from_nanos(until.saturating_sub(now()))))
+            && self.keeper.keep(first, look, |until| {
+                let left = Duration::from_nanos(until.saturating_sub(now()));
+                slack = TightTimerSlack::for_sleep(left);
+                Some(left)
+            })
     }
 
     /// Runs the due timers of `of` and queues what they ready on `p` (S54): at least one, and no more than fill half of its

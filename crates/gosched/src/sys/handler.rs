@@ -1,5 +1,5 @@
-//! Handlers for signals that nobody else wants: installed over the default action only, and looked at again before
-//! anything is sent, since anybody may install another one later.
+//! Handlers for signals that nobody else wants: installed where nobody else has one, and looked at again before anything is sent,
+//! since anybody may install another one later.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -17,11 +17,32 @@ pub(crate) enum Installed {
     No,
 }
 
+/// What a signal does that nobody handles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unhandled {
+    Default,
+    Ignored,
+}
+
+/// What the signal does if nobody handles it; `None` if somebody does.
+pub(crate) fn unhandled(signal: c_int) -> Option<Unhandled> {
+    match current(signal)? {
+        libc::SIG_DFL => Some(Unhandled::Default),
+        libc::SIG_IGN => Some(Unhandled::Ignored),
+        _ => None,
+    }
+}
+
 /// Installs `handler` if the signal has its default action. Calls that it interrupts go on where the kernel can do that.
 pub(crate) fn install_over_default(signal: c_int, handler: Handler) -> Installed {
-    if current(signal) != Some(libc::SIG_DFL) {
+    if unhandled(signal) != Some(Unhandled::Default) {
         return Installed::No;
     }
+    install(signal, handler)
+}
+
+/// Installs `handler`, whatever was there. Calls that it interrupts go on where the kernel can do that.
+pub(crate) fn install(signal: c_int, handler: Handler) -> Installed {
     // SAFETY: all zeroes is an action without flags; `handler` has the signature that SA_SIGINFO asks for.
     let rc = unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
@@ -38,12 +59,15 @@ pub(crate) fn is_installed(signal: c_int, handler: Handler) -> Installed {
     if current(signal) == Some(handler as *const () as usize) { Installed::Yes } else { Installed::No }
 }
 
-/// Gives the default action back if the handler is still this one. Async-signal-safe.
-pub(crate) fn remove(signal: c_int, handler: Handler) {
+/// If the handler is still this one, the signal does without it what it did `before`. Async-signal-safe.
+pub(crate) fn remove(signal: c_int, handler: Handler, before: Unhandled) {
     if is_installed(signal, handler) == Installed::Yes {
-        // SAFETY: all zeroes is SIG_DFL without flags.
+        // SAFETY: all zeroes is SIG_DFL without flags; SIG_IGN needs no more.
         unsafe {
-            let action: libc::sigaction = core::mem::zeroed();
+            let mut action: libc::sigaction = core::mem::zeroed();
+            if before == Unhandled::Ignored {
+                action.sa_sigaction = libc::SIG_IGN;
+            }
             libc::sigaction(signal, &action, null_mut());
         }
     }

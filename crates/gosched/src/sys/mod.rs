@@ -4,6 +4,7 @@
 pub(crate) mod cpu;
 pub(crate) mod epoll;
 pub(crate) mod errno;
+pub(crate) mod fd;
 pub(crate) mod handler;
 pub(crate) mod mem;
 pub(crate) mod signal;

@@ -2,8 +2,10 @@
 //! creator's signal mask and affinity), and the few things an M asks of its own thread.
 
 use core::ffi::{CStr, c_void};
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
 use std::io;
 
 /// What a thread's first function looks like to pthread.
@@ -71,13 +73,15 @@ fn taken_by_libc(attr: *const libc::pthread_attr_t) -> usize {
     }
 }
 
-/// Affinity and signal mask of the process's first thread: what our threads start with, instead of what whoever happened
-/// to start the runtime has.
+/// Affinity, signal mask and timer slack of the process's first thread: what our threads start with, instead of what whoever
+/// happened to start the runtime has.
 #[derive(Clone, Copy)]
 pub(crate) struct Defaults {
     affinity: Option<libc::cpu_set_t>,
     /// One bit per signal, from 1.
     blocked: u64,
+    /// Nanoseconds.
+    slack: Option<u64>,
 }
 
 /// Signals that a fault raises on the thread that caused it: never blocked, or it dies without a word.
@@ -93,16 +97,18 @@ impl Defaults {
             let mut set: libc::cpu_set_t = core::mem::zeroed();
             (libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &mut set) == 0).then_some(set)
         };
+        let slack = std::fs::read_to_string("/proc/self/timerslack_ns").ok();
+        let slack = slack.and_then(|text| text.trim().parse().ok());
         let faults = FAULTS.iter().fold(0, |bits, signal| bits | bit(*signal));
         // While a thread is inside pthread_create or fork, glibc blocks everything: not what the program asked for.
         for _ in 0..MASK_TRIES {
             let blocked = blocked_in_first_thread().unwrap_or(0);
             if blocked & faults != faults {
-                return Defaults { affinity, blocked: blocked & !faults };
+                return Defaults { affinity, blocked: blocked & !faults, slack };
             }
-            std::thread::sleep(core::time::Duration::from_micros(100));
+            std::thread::sleep(Duration::from_micros(100));
         }
-        Defaults { affinity, blocked: 0 }
+        Defaults { affinity, blocked: 0, slack }
     }
 
     /// Gives them to the calling thread; what it creates inherits them.
@@ -111,6 +117,9 @@ impl Defaults {
         unsafe {
             if let Some(set) = &self.affinity {
                 libc::sched_setaffinity(0, size_of_val(set), set);
+            }
+            if let Some(slack) = self.slack {
+                libc::prctl(libc::PR_SET_TIMERSLACK, slack);
             }
             let mut set = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(set.as_mut_ptr());
@@ -141,11 +150,38 @@ pub(crate) fn set_name(name: &CStr) {
     }
 }
 
-/// Makes the calling thread's timed sleeps end within a nanosecond of slack instead of the usual 50 µs.
-pub(crate) fn set_tight_timer_slack() {
+/// While it lives, the calling thread's timed sleeps end within a nanosecond of slack instead of the usual 50 µs. Then the
+/// thread has its default again, which is what it was made with: so do threads and programs that user code starts on it.
+#[must_use]
+pub(crate) struct TightTimerSlack(PhantomData<*mut ()>);
+
+/// The usual slack is a thousandth of this, which is what the kernel itself grants to `poll`.
+const LONG_SLEEP: Duration = Duration::from_millis(50);
+
+impl TightTimerSlack {
+    pub(crate) fn begin() -> TightTimerSlack {
+        set_timer_slack(1);
+        TightTimerSlack(PhantomData)
+    }
+
+    /// For a sleep that takes so long, unless that is so long that it is not worth two system calls (0.5 µs, 2026-11-18): a server
+    /// that sleeps between requests has nothing but time-outs far away.
+    pub(crate) fn for_sleep(limit: Duration) -> Option<TightTimerSlack> {
+        (limit < LONG_SLEEP).then(TightTimerSlack::begin)
+    }
+}
+
+impl Drop for TightTimerSlack {
+    fn drop(&mut self) {
+        set_timer_slack(0);
+    }
+}
+
+/// 0 is the thread's default.
+fn set_timer_slack(nanos: u64) {
     // SAFETY: PR_SET_TIMERSLACK takes a number.
     unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64);
+        libc::prctl(libc::PR_SET_TIMERSLACK, nanos);
     }
 }
 
@@ -164,6 +200,10 @@ pub(crate) enum TimeSlice {
 
 /// Asks for a time slice for a thread of this process; 0 is the calling one. Where the kernel does not take it, nothing
 /// changes.
+///
+/// What the thread starts, be it a thread or a program, gets the kernel's default again, not this slice: user code starts both without
+/// our knowing. But a thread that resets the slice for its children resets a nice value below 0, too. So with
+/// such a one nothing is asked for.
 pub(crate) fn set_time_slice(tid: i32, slice: TimeSlice) {
     /// The kernel's `struct sched_attr`, as far as it is needed here.
     #[repr(C)]
@@ -183,8 +223,9 @@ pub(crate) fn set_time_slice(tid: i32, slice: TimeSlice) {
     // SAFETY: the kernel writes and reads no more than `size` bytes of `attr`.
     unsafe {
         let got = libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, size, 0);
-        if got == 0 && attr.policy == libc::SCHED_OTHER as u32 {
+        if got == 0 && attr.policy == libc::SCHED_OTHER as u32 && attr.nice >= 0 {
             attr.size = size;
+            attr.flags |= libc::SCHED_FLAG_RESET_ON_FORK as u64;
             attr.runtime = slice as u64;
             libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0);
         }

@@ -5,7 +5,8 @@
 //! is blocked in the kernel, after its time slice if it computes, and then only after it was asked. The goroutine goes
 //! on undisturbed, without a P; the P goes to another M.
 //!
-//! Invariants: it allocates nothing, takes no lock that user code may hold, and runs nothing of the user's. It takes a P only
+//! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of what it has to say (the reporter
+//! says it), and runs nothing of the user's. It takes a P only
 //! while work waits for one. What it remembers of a P is in [`Seen`], which nobody else touches.
 
 mod pace;
@@ -21,13 +22,13 @@ use std::io;
 use gosched_queue::{Dormant, Retaking, TakerToken, Wake, barrier};
 
 use crate::dump;
-use crate::fatal::{fatal, say, write_stderr};
+use crate::fatal::{fatal, write_stderr};
 use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::runtime::debug;
 use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
-use crate::sys::thread::{self, Defaults, TimeSlice};
+use crate::sys::thread::{self, Defaults, TightTimerSlack, TimeSlice};
 use crate::timers::{self, now};
 use pace::{Pace, Patience};
 use tidy::Housekeeping;
@@ -170,7 +171,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-sysmon");
     // SAFETY: `start` passed this, for ever.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
-    thread::set_tight_timer_slack();
+    let _slack = TightTimerSlack::begin();
     thread::set_time_slice(0, TimeSlice::Shortest);
     let mut pace = Pace::new();
     let mut monitor = Monitor::new();
@@ -345,7 +346,7 @@ impl Monitor {
             self.warned = true;
             let (id, place) = m.cur_g().map_or((0, None), |g| (g.id(), g.place_hint()));
             let place = place.map_or("an unknown place", |place| place.file());
-            say(format_args!(
+            dump::warn(format_args!(
                 "gosched: {SOFT_LIMIT} threads are blocked in calls that were not announced, the last by goroutine {id} \
                  (created in {place}); new goroutines and hand-offs wait. Wrap such calls in runtime::blocking, use \
                  gosched's own locks, or bound them.\n"

@@ -71,13 +71,15 @@ pub struct Child {
     flags: Vec<&'static str>,
     limit: Duration,
     blocked: Option<i32>,
+    ignored: Option<i32>,
     program: Option<PathBuf>,
 }
 
 impl Child {
     /// Runs `test` as it is, even if it is marked as ignored.
     pub fn of(test: &'static str) -> Child {
-        Child { test, env: Vec::new(), flags: Vec::new(), limit: DEFAULT_LIMIT, blocked: None, program: None }
+        let (env, flags, limit) = (Vec::new(), Vec::new(), DEFAULT_LIMIT);
+        Child { test, env, flags, limit, blocked: None, ignored: None, program: None }
     }
 
     /// Lets a test that is marked as ignored run.
@@ -110,6 +112,12 @@ impl Child {
         self
     }
 
+    /// Starts it with this signal ignored, as a script does that starts it with `&`.
+    pub fn ignoring(mut self, signal: i32) -> Child {
+        self.ignored = Some(signal);
+        self
+    }
+
     /// Runs this program, which is the test binary in another form.
     pub fn program(mut self, program: PathBuf) -> Child {
         self.program = Some(program);
@@ -134,6 +142,15 @@ impl Child {
                     let mut set: libc::sigset_t = std::mem::zeroed();
                     libc::sigaddset(&mut set, signal);
                     libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+                    Ok(())
+                });
+            }
+        }
+        if let Some(signal) = self.ignored {
+            // SAFETY: between fork and exec it only ignores a signal.
+            unsafe {
+                command.pre_exec(move || {
+                    libc::signal(signal, libc::SIG_IGN);
                     Ok(())
                 });
             }

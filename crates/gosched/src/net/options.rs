@@ -1,0 +1,201 @@
+//! What the user has asked of an open socket: time-outs, and non-blocking mode.
+//!
+//! All of it belongs to the open socket, not to a handle, so clones share it, as they do in std. The kernel's own mark of
+//! non-blocking mode can't serve as the user's: underneath, every socket is non-blocking for as long as it is one of
+//! ours. But others may have copies of the descriptor, from before it came to us or made since, and may bring us those too. So
+//! whoever takes a socket over must know whether the mark that it finds is ours.
+//!
+//! Invariant: a socket is in `OPEN`, by the kernel's cookie for it, if it is one of ours and others may have copies. Its mark is ours
+//! then, and what the user wants is in its `Options`. Who takes a socket over, gives one away or drops the last handle looks at the
+//! list and changes the mark under one lock. A socket that is not in the list has the mark that the user gave it.
+
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use gosched_queue::Direction;
+use rustix::net::sockopt;
+
+use crate::sched;
+use crate::sys::fd::{self, Mode};
+
+/// No time-out.
+const NONE: u64 = 0;
+
+/// Nobody else has a copy.
+const PRIVATE: u8 = 0;
+/// In `OPEN`.
+const LISTED: u8 = 1;
+/// A handle was given away, and the mark with it.
+const GIVEN_AWAY: u8 = 2;
+
+type Open = BTreeMap<u64, Weak<Options>>;
+
+/// Sockets of ours that others may have copies of.
+static OPEN: Mutex<Open> = Mutex::new(Open::new());
+
+fn open() -> MutexGuard<'static, Open> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the user has asked of an open socket.
+#[derive(Debug)]
+struct Options {
+    /// Nanoseconds, by direction.
+    timeouts: [AtomicU64; 2],
+    nonblocking: AtomicBool,
+    /// Nothing comes any more: said before the kernel is told. Of a Unix listener or datagram socket that is shut down, the
+    /// kernel says "would block" when asked without blocking.
+    shut: AtomicBool,
+    /// Changes under the lock of `OPEN`.
+    listing: AtomicU8,
+    /// The kernel's name for the socket, if it is listed.
+    cookie: AtomicU64,
+}
+
+impl Options {
+    fn new(mode: Mode) -> Options {
+        Options {
+            timeouts: [AtomicU64::new(NONE), AtomicU64::new(NONE)],
+            nonblocking: AtomicBool::new(mode == Mode::NonBlocking),
+            shut: AtomicBool::new(false),
+            listing: AtomicU8::new(PRIVATE),
+            cookie: AtomicU64::new(0),
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        if self.nonblocking.load(Ordering::Relaxed) { Mode::NonBlocking } else { Mode::Blocking }
+    }
+
+    fn is(&self, listing: u8) -> bool {
+        self.listing.load(Ordering::Relaxed) == listing
+    }
+
+    fn list(self: &Arc<Self>, open: &mut Open, cookie: u64) {
+        open.insert(cookie, Arc::downgrade(self));
+        self.cookie.store(cookie, Ordering::Relaxed);
+        self.listing.store(LISTED, Ordering::Relaxed);
+    }
+
+    /// The mark of `fd` is the user's from now on.
+    fn give_away(&self, open: &mut Open, fd: RawFd) {
+        if self.is(LISTED) {
+            open.remove(&self.cookie.load(Ordering::Relaxed));
+        }
+        self.listing.store(GIVEN_AWAY, Ordering::Relaxed);
+        fd::set_mode(fd, self.mode());
+    }
+}
+
+/// One handle's share in its socket's options. Dropped before the descriptor is closed.
+pub(super) struct Share {
+    /// Made when somebody asks for something.
+    options: OnceLock<Arc<Options>>,
+    fd: RawFd,
+}
+
+impl Share {
+    /// For a socket that is non-blocking already, of which nobody else has a copy and of which the user has asked nothing.
+    pub(super) fn fresh(socket: &impl AsFd) -> Share {
+        Share { options: OnceLock::new(), fd: socket.as_fd().as_raw_fd() }
+    }
+
+    /// For a socket from elsewhere, which becomes non-blocking underneath.
+    pub(super) fn adopt(socket: &impl AsFd) -> Share {
+        let fd = socket.as_fd().as_raw_fd();
+        let cookie = sockopt::socket_cookie(socket).ok();
+        let mut open = open();
+        let known = cookie.and_then(|cookie| open.get(&cookie)?.upgrade());
+        let options = known.unwrap_or_else(|| {
+            let options = Arc::new(Options::new(fd::mode(fd)));
+            if let Some(cookie) = cookie {
+                options.list(&mut open, cookie);
+            }
+            options
+        });
+        fd::set_mode(fd, Mode::NonBlocking);
+        drop(open);
+        Share { options: OnceLock::from(options), fd }
+    }
+
+    /// For a clone.
+    pub(super) fn another(&self, socket: &impl AsFd) -> Share {
+        let options = OnceLock::from(Arc::clone(self.options()));
+        Share { options, fd: socket.as_fd().as_raw_fd() }
+    }
+
+    /// The descriptor is shown to somebody, who may copy it.
+    pub(super) fn show(&self, socket: &impl AsFd) {
+        let options = self.options();
+        if !options.is(PRIVATE) {
+            return;
+        }
+        let Ok(cookie) = sockopt::socket_cookie(socket) else { return };
+        let mut open = open();
+        if options.is(PRIVATE) {
+            options.list(&mut open, cookie);
+        }
+    }
+
+    /// The descriptor leaves us, with the mode that the user wants; so do its copies.
+    pub(super) fn give_away(self) {
+        match self.options.get() {
+            Some(options) => options.give_away(&mut open(), self.fd),
+            None => fd::set_mode(self.fd, Mode::Blocking),
+        }
+    }
+
+    fn options(&self) -> &Arc<Options> {
+        self.options.get_or_init(|| Arc::new(Options::new(Mode::Blocking)))
+    }
+
+    pub(super) fn set_nonblocking(&self, nonblocking: bool) {
+        self.options().nonblocking.store(nonblocking, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_nonblocking(&self) -> bool {
+        self.options.get().is_some_and(|options| options.mode() == Mode::NonBlocking)
+    }
+
+    pub(super) fn note_shut(&self) {
+        // ORDERING: Release pairs with `is_shut`; what wakes them comes after this anyway.
+        self.options().shut.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_shut(&self) -> bool {
+        // ORDERING: Acquire pairs with `note_shut`.
+        self.options.get().is_some_and(|options| options.shut.load(Ordering::Acquire))
+    }
+
+    pub(super) fn note_timeout(&self, direction: Direction, limit: Option<Duration>) {
+        if limit.is_none() && self.options.get().is_none() {
+            return;
+        }
+        let nanos = limit.map_or(NONE, |limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        self.options().timeouts[direction as usize].store(nanos, Ordering::Relaxed);
+    }
+
+    pub(super) fn timeout(&self, direction: Direction) -> Option<Duration> {
+        let nanos = self.options.get()?.timeouts[direction as usize].load(Ordering::Relaxed);
+        (nanos != NONE).then(|| Duration::from_nanos(nanos))
+    }
+}
+
+impl Drop for Share {
+    /// The last handle leaves the mark as the user wants it: copies that others have may live on. Not in the child of a fork,
+    /// where it would be the parent's.
+    fn drop(&mut self) {
+        let Some(options) = self.options.take() else { return };
+        // Under the lock, so that nobody who takes a copy over finds the mark still there and the options gone.
+        let held = options.is(LISTED).then(open);
+        if let Some(last) = Arc::into_inner(options)
+            && last.is(LISTED)
+            && !sched::is_forked()
+        {
+            last.give_away(&mut held.unwrap_or_else(open), self.fd);
+        }
+    }
+}

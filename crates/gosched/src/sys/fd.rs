@@ -1,0 +1,37 @@
+//! The blocking mode of an open descriptor, which all its copies share.
+
+use std::os::fd::RawFd;
+
+/// What a call does that can't be completed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Blocking,
+    NonBlocking,
+}
+
+/// The mode of `fd`. One that is not open is blocking: whatever is done to it fails.
+pub(crate) fn mode(fd: RawFd) -> Mode {
+    match flags(fd) {
+        Some(flags) if flags & libc::O_NONBLOCK != 0 => Mode::NonBlocking,
+        _ => Mode::Blocking,
+    }
+}
+
+/// Gives `fd` that mode. What is not open has none.
+pub(crate) fn set_mode(fd: RawFd, mode: Mode) {
+    let Some(before) = flags(fd) else { return };
+    let after = match mode {
+        Mode::Blocking => before & !libc::O_NONBLOCK,
+        Mode::NonBlocking => before | libc::O_NONBLOCK,
+    };
+    if after != before {
+        // SAFETY: takes numbers; whoever has the descriptor expects this.
+        unsafe { libc::fcntl(fd, libc::F_SETFL, after) };
+    }
+}
+
+fn flags(fd: RawFd) -> Option<i32> {
+    // SAFETY: takes numbers, and fails if the descriptor is not open.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    (flags != -1).then_some(flags)
+}
