@@ -1,17 +1,19 @@
-//! Cancellation and deadlines, understood by every blocking call of this library: Go's `context`, without having to pass it
-//! along.
+//! Cancellation and deadlines: Go's `context`, without having to pass it along.
 //!
 //! A [`Context`] ends when somebody [cancels](Context::cancel) it, when its deadline passes, or when the one it was derived
-//! from ends. [`enter`] makes one current for a closure and for all goroutines that are started inside, and under a
-//! context that ends
+//! from ends. [`enter`] makes one current for a closure and for all goroutines that are started inside. Waits that end with the
+//! current context say so in their type:
 //!
-//! - sends and receives end as if the channel were disconnected (the value comes back), a `select` as if one of its
-//!   operations were;
-//! - [`time::sleep`](crate::time::sleep) returns its error; [`thread::sleep`](crate::thread::sleep) keeps its promise and is
-//!   not cut short;
-//! - I/O fails: with [`TimedOut`](std::io::ErrorKind::TimedOut) at a deadline, with [`Other`](std::io::ErrorKind::Other) if
-//!   cancelled, and the [`ContextError`] as its source;
-//! - locks, joins, waits and `park` are not touched.
+//! | | when the context ends |
+//! |---|---|
+//! | [`time::sleep`](crate::time::sleep), `sleep_until` | return its error ([`thread::sleep`](crate::thread::sleep) keeps its promise and is not cut short) |
+//! | I/O | fails: [`TimedOut`](std::io::ErrorKind::TimedOut) at a deadline, [`Other`](std::io::ErrorKind::Other) if cancelled, never `Interrupted`; [`ContextError::of`] finds the error inside |
+//! | [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx), [`send_ctx`](crate::chan::Sender::send_ctx) | tell it from a closed channel; a value that was not sent comes back |
+//! | [`join_ctx`](crate::JoinHandle::join_ctx), [`Mutex::lock_ctx`](crate::sync::Mutex::lock_ctx), [`Condvar::wait_ctx`](crate::sync::Condvar::wait_ctx), [`Semaphore::acquire_ctx`](crate::sync::Semaphore::acquire_ctx), [`WaitGroup::wait_ctx`](crate::sync::WaitGroup::wait_ctx) | return its error, and wait no more |
+//! | `select!` | takes it as a case, as in Go: `recv(context::current().done()) -> _ => …` |
+//!
+//! Everything else is exactly its model, context or not: plain sends and receives, iterators, `select!`, the channels of timers, locks,
+//! joins, waits and `park`. So a cancelled context is never mistaken for a closed channel.
 //!
 //! What is ready at once still succeeds under a context that has ended: only what would have to wait fails.
 //!
@@ -30,6 +32,7 @@
 
 mod after;
 mod alarm;
+mod chan_error;
 mod end;
 mod error;
 mod node;
@@ -45,12 +48,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::chan::{Receiver, never};
+use crate::fatal::fatal;
 
 use after::Func;
 use end::Why;
 use node::Bond;
 
 pub use after::AfterFunc;
+pub use chan_error::{RecvCtxError, SendCtxError};
 pub use error::ContextError;
 pub(crate) use node::Node;
 pub(crate) use slot::{Entered, Slot, inherited, interrupts_of, interrupts_of_thread};
@@ -133,9 +138,14 @@ pub(crate) fn make_current(ctx: &Context) -> Entered<'_> {
     Entered::new(ctx)
 }
 
-/// Why the current context has ended, if it has: for those whose wait was interrupted.
+/// Why the current context has ended, if it has.
 pub(crate) fn current_error() -> Option<ContextError> {
     slot::current()?.error()
+}
+
+/// Why the current context has ended, for one whose wait was ended by just that.
+pub(crate) fn why_ended() -> ContextError {
+    current_error().unwrap_or_else(|| fatal!("a wait ended with a context that has not ended"))
 }
 
 impl Context {
