@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         let listener = listen(address)?;
         let ctx = until_interrupted()?;
         let (events, inbox) = bounded(PATIENCE);
-        // Outside the context: it goes on until the last client has left.
+        // It goes on until the last client has left.
         let hub = go(move || hub(&inbox));
         let connections = Connections::new();
         let mut id = 0;
@@ -83,7 +83,7 @@ fn serve(client: &Client, writers: &Connections) {
         writers.go(format_args!("{}, writing", client.peer), move || write_all(&stream, &outbox))
     });
     let mut input = BufReader::new(&*client.stream).lines();
-    let tell = |event| context::enter(&context::background(), || client.events.send(event).is_ok());
+    let tell = |event| client.events.send(event).is_ok();
     match input.next() {
         Some(Ok(name)) => {
             tell(Event::Joins { id, name, lines });

@@ -1,128 +1,307 @@
-//! Contexts and channels: what the end of a context does to those who send, receive and select (API: `context`), and the
-//! channel that says so, `done`.
+//! Contexts and channels: the sends and receives that end with the context (API: `context`), and the channel that says so,
+//! `done`. What does not end with it: `context_plain.rs`.
+//!
+//! Seen to fail (2026-11-18): a node left in its queue after the context has ended (`nothing_is_left_behind`, and the races
+//! crash); an ended context looked at before the channel (`what_is_ready_succeeds`).
 
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{join_all, within};
 use gosched::chan::{
-    RecvError, RecvTimeoutError, Select, SendError, SendTimeoutError, TryRecvError, bounded,
+    RecvError, SendError, Sender, TryRecvError, TrySendError, after, bounded, never, unbounded,
 };
-use gosched::context::{background, enter};
+use gosched::context::{Context, ContextError, RecvCtxError, SendCtxError, background, enter};
 use gosched::{go, select, thread, time};
 
 /// Longer than any test may last: who waits this long to the end has missed something.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
-/// Sends and receives end as if disconnected, and the value comes back; those with a time limit too, not as timed out.
-#[gosched::test]
-fn sends_and_receives_end_as_if_disconnected() {
-    for ended_before in [false, true] {
-        let ctx = background().with_cancel();
-        let (s, r) = bounded::<String>(0);
-        let (full, _r) = bounded::<u8>(1);
-        full.send(1).unwrap();
-        if ended_before {
-            ctx.cancel();
-        }
-        enter(&ctx, || {
-            let (s1, s2, r1, r2) = (s.clone(), full, r.clone(), r.clone());
-            let (_t, idle) = bounded::<u8>(0);
-            let (idle1, idle2) = (idle.clone(), idle.clone());
-            let waits: Vec<gosched::JoinHandle<()>> = vec![
-                go(move || assert_eq!(idle1.recv(), Err(RecvError))),
-                go(move || assert_eq!(idle2.recv_timeout(FOR_EVER), Err(RecvTimeoutError::Disconnected))),
-                go(move || assert_eq!(idle.iter().count(), 0)),
-                go(move || assert_eq!(s2.send(7), Err(SendError(7)))),
-            ];
-            let canceller = {
-                let ctx = ctx.clone();
-                go(move || {
-                    thread::sleep(Duration::from_millis(2));
-                    ctx.cancel();
-                })
-            };
-            join_all(waits);
-            canceller.join().unwrap();
-            drop((r1, r2));
-            let sent = s1.send_timeout("back".to_owned(), FOR_EVER);
-            assert_eq!(sent, Err(SendTimeoutError::Disconnected("back".to_owned())));
-        });
-        // The channels themselves are as they were.
-        let receiver = go(move || r.recv());
-        s.send("through".to_owned()).unwrap();
-        assert_eq!(receiver.join().unwrap().as_deref(), Ok("through"));
-    }
+/// Runs `f` on a goroutine and on a thread that is none.
+fn on_both<T: Send + 'static>(f: impl Fn() -> T + Clone + Send + 'static) -> [T; 2] {
+    let thread = std::thread::spawn(f.clone());
+    [go(f).join().unwrap(), thread.join().unwrap()]
 }
 
-/// A `select` ends as one of its operations disconnected.
-#[gosched::test]
-fn a_select_ends_as_one_of_its_operations_disconnected() {
-    let ctx = background().with_timeout(Duration::from_millis(3));
-    let (s, r) = bounded::<u8>(0);
-    let (s2, _r2) = bounded::<u8>(0);
-    enter(&ctx, || {
-        let received = select! { recv(r) -> value => value.is_ok() };
-        assert!(!received);
-        let sent = select! { send(s2, 5) -> sent => sent.map_err(|error| error.into_inner()) };
-        assert_eq!(sent, Err(5));
-        let mut select = Select::new();
-        select.recv(&r);
-        let operation = select.select();
-        assert!(operation.recv(&r).is_err());
+/// Contexts that have ended or end soon, with their error: cancelled before, during, at a deadline before and during.
+fn ending() -> [(Context, ContextError); 4] {
+    let (cancelled, soon) = (background().with_cancel(), background().with_cancel());
+    cancelled.cancel();
+    let canceller = soon.clone();
+    go(move || {
+        thread::sleep(Duration::from_millis(2));
+        canceller.cancel();
     });
-    let sender = go(move || s.send(9));
-    assert_eq!(r.recv(), Ok(9));
-    sender.join().unwrap().unwrap();
+    [
+        (cancelled, ContextError::Cancelled),
+        (soon, ContextError::Cancelled),
+        (background().with_timeout(Duration::ZERO), ContextError::DeadlineExceeded),
+        (background().with_timeout(Duration::from_millis(2)), ContextError::DeadlineExceeded),
+    ]
 }
 
-/// What is ready at once succeeds under a context that has ended: channels.
-#[gosched::test]
-fn what_is_ready_in_a_channel_succeeds() {
-    let ctx = background().with_cancel();
-    let (s, r) = bounded::<u8>(2);
-    let (rendezvous, meets) = bounded::<u8>(0);
-    s.send(1).unwrap();
-    let waiting = go(move || meets.recv());
-    while rendezvous.try_send(9).is_err() {
-        thread::yield_now();
-    }
-    assert_eq!(waiting.join().unwrap(), Ok(9));
-    ctx.cancel();
-    enter(&ctx, || {
-        assert_eq!(r.recv(), Ok(1));
-        s.send(2).unwrap();
-        assert_eq!(select! { recv(r) -> value => value }, Ok(2));
-        assert!(select! { send(s, 3) -> sent => sent.is_ok() });
-        assert_eq!(r.try_recv(), Ok(3));
-        assert!(r.recv().is_err());
-    });
-}
-
-/// No value is lost between a send and the end of its context: it is received, or it comes back.
 #[test]
-fn values_against_cancellation() {
+fn a_receive_ends_with_the_context_and_says_so() {
     within(Duration::from_secs(60), || {
-        for round in 0..400_u64 {
-            let ctx = background().with_cancel();
-            let (s, r) = bounded::<u64>((round % 3) as usize);
-            let sender = enter(&ctx, || go(move || s.send(round)));
-            let receiver = go(move || r.recv());
-            if round % 2 == 0 {
-                gosched::run(|| time::sleep(Duration::from_micros(round % 20)).unwrap());
+        on_both(|| {
+            for (ctx, error) in ending() {
+                let (s, r) = bounded::<u8>(0);
+                enter(&ctx, || {
+                    assert_eq!(r.recv_ctx(), Err(RecvCtxError::Done(error)));
+                    assert_eq!(never::<u8>().recv_ctx(), Err(RecvCtxError::Done(error)));
+                    assert_eq!(after(FOR_EVER).recv_ctx(), Err(RecvCtxError::Done(error)));
+                    assert_eq!(ctx.done().recv_ctx(), Err(RecvCtxError::Disconnected));
+                    drop(s);
+                    assert_eq!(r.recv_ctx(), Err(RecvCtxError::Disconnected));
+                });
             }
-            ctx.cancel();
-            match sender.join().unwrap() {
-                Ok(()) => assert_eq!(receiver.join().unwrap(), Ok(round)),
-                Err(back) => {
-                    assert_eq!(back.into_inner(), round);
-                    assert!(receiver.join().unwrap().is_err());
+        });
+    });
+}
+
+#[test]
+fn a_send_ends_with_the_context_and_gives_the_value_back() {
+    within(Duration::from_secs(60), || {
+        on_both(|| {
+            for capacity in [0, 1] {
+                for (ctx, error) in ending() {
+                    let (s, r) = bounded::<String>(capacity);
+                    if capacity == 1 {
+                        s.send("full".into()).unwrap();
+                    }
+                    enter(&ctx, || {
+                        assert_eq!(s.send_ctx("back".into()), Err(SendCtxError::Done("back".into(), error)));
+                        drop(r);
+                        let sent = s.send_ctx("back".into());
+                        assert_eq!(sent, Err(SendCtxError::Disconnected("back".into())));
+                    });
                 }
             }
+        });
+    });
+}
+
+/// An iteration ends with one error; a closed channel ends it without.
+#[test]
+fn an_iteration_tells_the_end_of_the_context_from_that_of_the_channel() {
+    within(Duration::from_secs(60), || {
+        on_both(|| {
+            for (ctx, error) in ending() {
+                let (s, r) = unbounded();
+                (0..3).for_each(|n| s.send(n).unwrap());
+                let mut iter = r.iter_ctx();
+                let items: Vec<_> = enter(&ctx, || iter.by_ref().collect());
+                assert_eq!(items, [Ok(0), Ok(1), Ok(2), Err(error)]);
+                s.send(3).unwrap();
+                assert_eq!(iter.next(), None, "after the error it is over");
+                drop(s);
+                assert_eq!(enter(&ctx, || r.iter_ctx().collect::<Vec<_>>()), [Ok(3)]);
+            }
+        });
+    });
+}
+
+/// What is ready at once succeeds under a context that has ended: a value, a place, a peer that waits, plain or in a select.
+#[test]
+fn what_is_ready_succeeds() {
+    within(Duration::from_secs(60), || {
+        let ctx = background().with_cancel();
+        ctx.cancel();
+        on_both(move || {
+            let (s, r) = bounded::<u8>(1);
+            let (rendezvous, meets) = bounded::<u8>(0);
+            enter(&ctx, || {
+                s.send_ctx(1).unwrap();
+                assert_eq!(r.recv_ctx(), Ok(1));
+                assert_eq!(r.recv_ctx(), Err(RecvCtxError::Done(ContextError::Cancelled)));
+                let receivers = [
+                    go({
+                        let meets = meets.clone();
+                        move || meets.recv()
+                    }),
+                    go({
+                        let meets = meets.clone();
+                        move || select! { recv(meets) -> value => value }
+                    }),
+                ];
+                for _ in 0..2 {
+                    while rendezvous.send_ctx(2).is_err() {
+                        thread::yield_now();
+                    }
+                }
+                assert!(receivers.into_iter().all(|receiver| receiver.join().unwrap() == Ok(2)));
+                let senders = [
+                    go({
+                        let rendezvous = rendezvous.clone();
+                        move || rendezvous.send(3).is_ok()
+                    }),
+                    go({
+                        let rendezvous = rendezvous.clone();
+                        move || select! { send(rendezvous, 3) -> sent => sent.is_ok() }
+                    }),
+                ];
+                for _ in 0..2 {
+                    while meets.recv_ctx() != Ok(3) {
+                        thread::yield_now();
+                    }
+                }
+                assert!(senders.into_iter().all(|sender| sender.join().unwrap()));
+            });
+        });
+    });
+}
+
+/// One that gave up is in no queue any more: nobody meets it.
+#[test]
+fn nothing_is_left_behind() {
+    within(Duration::from_secs(60), || {
+        on_both(|| {
+            let (s, r) = bounded::<u8>(0);
+            for (ctx, _) in ending() {
+                enter(&ctx, || {
+                    assert!(r.recv_ctx().is_err());
+                    assert_eq!(s.try_send(1), Err(TrySendError::Full(1)));
+                    assert!(s.send_ctx(2).is_err());
+                    assert_eq!(r.try_recv(), Err(TryRecvError::Empty));
+                });
+            }
+            let sender = go(move || s.send(3));
+            assert_eq!(r.recv(), Ok(3));
+            sender.join().unwrap().unwrap();
+        });
+    });
+}
+
+/// A time limit cuts short just what ends with the context.
+#[gosched::test]
+fn timeout_cuts_short_the_forms_with_a_context() {
+    let (s, r) = bounded::<u8>(0);
+    let late = time::timeout(Duration::from_millis(1), || {
+        assert_eq!(r.recv_ctx(), Err(RecvCtxError::Done(ContextError::DeadlineExceeded)));
+        assert_eq!(s.send_ctx(1), Err(SendCtxError::Done(1, ContextError::DeadlineExceeded)));
+        let sender = go({
+            let s = s.clone();
+            move || {
+                thread::sleep(Duration::from_millis(2));
+                s.send(2)
+            }
+        });
+        assert_eq!(r.recv(), Ok(2));
+        sender.join().unwrap().unwrap();
+    });
+    assert_eq!(late, Err(time::Elapsed));
+}
+
+/// Rounds of a race between values and the end of a context.
+const ROUNDS: u64 = 10_000;
+
+/// Sends under contexts that are cancelled: each value is received once or comes back, and the sum shows it.
+fn race_of_sends(capacity: usize, sending: fn(Sender<u64>, Vec<(Context, u64)>) -> u64) {
+    let (s, r) = bounded::<u64>(capacity);
+    let receiver = go(move || r.iter().sum::<u64>());
+    let rounds: Vec<_> = (0..ROUNDS).map(|n| (background().with_cancel(), n)).collect();
+    let contexts: Vec<_> = rounds.iter().map(|(ctx, _)| ctx.clone()).collect();
+    let canceller = go(move || {
+        for ctx in contexts {
+            ctx.cancel();
+            thread::yield_now();
         }
     });
+    let back = sending(s, rounds);
+    canceller.join().unwrap();
+    assert_eq!(receiver.join().unwrap() + back, ROUNDS * (ROUNDS - 1) / 2);
+}
+
+fn send_all(s: Sender<u64>, rounds: Vec<(Context, u64)>) -> u64 {
+    let mut back = 0;
+    for (ctx, value) in rounds {
+        match enter(&ctx, || s.send_ctx(value)) {
+            Ok(()) => {}
+            Err(SendCtxError::Done(value, ContextError::Cancelled)) => back += value,
+            Err(error) => panic!("{error}"),
+        }
+        if value % 3 == 0 {
+            thread::yield_now();
+        }
+    }
+    back
+}
+
+#[test]
+fn sends_against_cancellation() {
+    within(Duration::from_secs(120), || {
+        for capacity in [0, 1] {
+            race_of_sends(capacity, |s, rounds| go(move || send_all(s, rounds)).join().unwrap());
+            race_of_sends(capacity, |s, rounds| {
+                std::thread::spawn(move || send_all(s, rounds)).join().unwrap()
+            });
+        }
+    });
+}
+
+/// Receives under contexts that are cancelled: what is not received by the one is received by the next.
+#[test]
+fn receives_against_cancellation() {
+    within(Duration::from_secs(120), || {
+        for capacity in [0, 1] {
+            let (s, r) = bounded::<u64>(capacity);
+            let cancelled = Arc::new(AtomicU64::new(0));
+            let receive = {
+                let cancelled = Arc::clone(&cancelled);
+                move || {
+                    let mut sum = 0;
+                    loop {
+                        let ctx = background().with_cancel();
+                        let canceller = {
+                            let ctx = ctx.clone();
+                            go(move || ctx.cancel())
+                        };
+                        let received = enter(&ctx, || r.recv_ctx());
+                        canceller.join().unwrap();
+                        match received {
+                            Ok(value) => sum += value,
+                            Err(RecvCtxError::Done(_)) => drop(cancelled.fetch_add(1, Ordering::Relaxed)),
+                            Err(RecvCtxError::Disconnected) => return sum,
+                        }
+                    }
+                }
+            };
+            let sender = go(move || {
+                for n in 0..ROUNDS {
+                    s.send(n).unwrap();
+                    if n % 5 == 0 {
+                        thread::yield_now();
+                    }
+                }
+            });
+            let [one, other] = on_both(receive);
+            sender.join().unwrap();
+            assert_eq!(one + other, ROUNDS * (ROUNDS - 1) / 2);
+            assert!(cancelled.load(Ordering::Relaxed) > 0);
+        }
+    });
+}
+
+#[test]
+fn the_errors_are_like_those_of_channels() {
+    let (cancelled, late) = (ContextError::Cancelled, ContextError::DeadlineExceeded);
+    assert_eq!(RecvCtxError::from(RecvError), RecvCtxError::Disconnected);
+    assert_eq!(RecvCtxError::from(late), RecvCtxError::Done(late));
+    assert_eq!(SendCtxError::from(SendError(1)), SendCtxError::Disconnected(1));
+    assert_eq!(RecvCtxError::Disconnected.to_string(), RecvError.to_string());
+    assert_eq!(RecvCtxError::Done(late).to_string(), late.to_string());
+    assert_eq!(SendCtxError::Disconnected(1).to_string(), SendError(1).to_string());
+    struct Mute;
+    let error = SendCtxError::Done(Mute, cancelled);
+    assert_eq!(format!("{error} {error:?}"), "context canceled \"Done(.., Cancelled)\"");
+    assert!(error.is_done() && !error.is_disconnected());
+    let Mute = error.into_inner();
+    let boxed: [Box<dyn std::error::Error + Send + Sync>; 2] =
+        [RecvCtxError::Disconnected.into(), SendCtxError::Disconnected(1).into()];
+    assert!(boxed.iter().all(|error| error.to_string().contains("disconnected")));
 }
 
 /// `done` is closed at the end, for those who wait and those who come later; of the background it never is.

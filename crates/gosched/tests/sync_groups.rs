@@ -236,13 +236,9 @@ fn an_err_group_returns_the_first_error() {
     }
     assert_eq!(group.wait(), Ok(()));
     assert!(!group.context().is_cancelled());
-    let ctx = group.context();
     group.go(|| Err("first"));
-    group.go(move || {
-        // Ends because the first one failed.
-        let slept = context::enter(&ctx, || time::sleep(Duration::from_secs(3600)));
-        slept.map_err(|_| "second")
-    });
+    // Ends because the first one failed.
+    group.go(|| time::sleep(Duration::from_secs(3600)).map_err(|_| "second"));
     assert_eq!(group.wait(), Err("first"));
     assert!(group.context().is_cancelled());
     assert_eq!(group.wait(), Ok(()), "an error is returned once");
@@ -250,13 +246,19 @@ fn an_err_group_returns_the_first_error() {
     assert_eq!(group.wait(), Err("again"));
 }
 
-/// The group's context comes from the current one.
+/// The group's context comes from the one that was current, and its members run under it.
 #[gosched::test]
 fn an_err_group_is_part_of_its_context() {
     let outer = context::background().with_value(7);
     let group: ErrGroup<String> = context::enter(&outer, ErrGroup::new);
     assert_eq!(group.context().value::<i32>().as_deref(), Some(&7));
+    group.go(|| {
+        assert_eq!(context::current().value::<i32>().as_deref(), Some(&7));
+        time::sleep(Duration::from_secs(3600)).map_err(|error| error.to_string())
+    });
+    assert_eq!(context::current().value::<i32>(), None);
     outer.cancel();
+    assert_eq!(group.wait().unwrap_err(), "context canceled");
     assert!(group.context().is_cancelled());
 }
 

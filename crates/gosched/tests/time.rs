@@ -309,7 +309,7 @@ fn timeout_returns_the_value_in_time() {
 }
 
 #[gosched::test]
-fn timeout_cuts_short_what_understands_contexts() {
+fn timeout_cuts_short_what_ends_with_the_context() {
     let began = Instant::now();
     let mut inside = None;
     let late = time::timeout(SHORT, || {
@@ -319,8 +319,10 @@ fn timeout_cuts_short_what_understands_contexts() {
     assert_eq!((late, inside), (Err(Elapsed), Some(Err(ContextError::DeadlineExceeded))));
     assert!(began.elapsed() >= SHORT);
     let (_s, r) = chan::bounded::<u8>(0);
-    assert_eq!(time::timeout(SHORT, || r.recv()), Err(Elapsed));
+    assert_eq!(time::timeout(SHORT, || r.recv_ctx()), Err(Elapsed));
     // What can't be cut short is late.
+    assert_eq!(time::timeout(SHORT, || r.recv_timeout(2 * SHORT)), Err(Elapsed));
+    assert!(began.elapsed() >= 4 * SHORT);
     assert_eq!(time::timeout(SHORT, || thread::sleep(2 * SHORT)), Err(Elapsed));
     assert_eq!(time::timeout(Duration::ZERO, || 1), Err(Elapsed));
     // The outer one is shorter; the inner one's time is not up.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::err::{RecvError, TryRecvError};
-use super::timer::{Next, TimerChan};
+use super::timer::TimerChan;
 
 /// Wakes a task when a channel of time may have something for it. A goroutine does the waiting; it ends with the alarm.
 pub(super) struct Alarm(Arc<Mutex<Bell>>);
@@ -21,8 +21,6 @@ enum Waiting {
     Still,
     /// It has rung, and ended.
     Over,
-    /// Its context has ended.
-    Interrupted,
 }
 
 /// What a look has shown.
@@ -44,15 +42,11 @@ pub(super) fn poll(chan: &Arc<TimerChan>, alarm: Option<&mut Alarm>, waker: &Wak
     if let Some(Alarm(bell)) = alarm {
         let new = waker.clone();
         let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
-        match bell.waits {
-            Waiting::Still => {
-                let old = core::mem::replace(&mut bell.waker, new);
-                drop(bell);
-                drop(old);
-                return Polled::Still;
-            }
-            Waiting::Interrupted => return Polled::Ready(Err(RecvError)),
-            Waiting::Over => {}
+        if bell.waits == Waiting::Still {
+            let old = core::mem::replace(&mut bell.waker, new);
+            drop(bell);
+            drop(old);
+            return Polled::Still;
         }
     }
     Polled::Set(set(chan, waker.clone()))
@@ -63,10 +57,10 @@ fn set(chan: &Arc<TimerChan>, waker: Waker) -> Alarm {
     let bell = Arc::new(Mutex::new(Bell { waker, waits: Waiting::Still }));
     let (alarm, chan) = (Arc::downgrade(&bell), Arc::clone(chan));
     drop(crate::go(move || {
-        let ended = chan.wait_for_change(|| alarm.strong_count() > 0);
+        chan.wait_for_change(|| alarm.strong_count() > 0);
         let Some(bell) = alarm.upgrade() else { return };
         let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
-        bell.waits = if ended == Next::Stop { Waiting::Interrupted } else { Waiting::Over };
+        bell.waits = Waiting::Over;
         let waker = bell.waker.clone();
         drop(bell);
         waker.wake();

@@ -36,6 +36,11 @@
 //! **The end.** A channel is closed when all its senders or all its receivers are gone, or by [`close`](Sender::close). Then receivers
 //! get what is in it and after that errors; senders get their values back.
 //!
+//! **Contexts** have no part in this: what is here behaves the same whether the current [context](crate::context) has ended or not.
+//! To wait no longer than it lasts there are [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) and
+//! [`send_ctx`](Sender::send_ctx), whose errors tell a closed channel from a context that has ended; in `select!` the context is a
+//! case, as in Go: `recv(context::current().done()) -> _ => …`.
+//!
 //! # Coming from Go
 //!
 //! | Go | here |
@@ -53,6 +58,7 @@
 //! | `select { ... case <-time.After(d): h() }` | `select! { ..., default(d) => h() }`, or `recv(after(d)) -> _ => h()` |
 //! | `select {}` | `select! {}` |
 //! | `reflect.Select` | [`Select`] |
+//! | `select { case v := <-c: f(v) case <-ctx.Done(): return ctx.Err() }` | [`f(r.recv_ctx()?)`](Receiver::recv_ctx), or the `select!` |
 //! | a nil channel in a `select` | [`never()`](never()) |
 //! | `time.After(d)`, `time.Tick(d)` | [`after(d)`](after), [`tick(d)`](tick) |
 //!
@@ -70,6 +76,7 @@
 //! | senders that wait for a place compete for it | first come, first served |
 //! | – | [`Sender::close`], [`Receiver::close`], `is_closed` |
 //! | – | [`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async) |
+//! | – | [`send_ctx`](Sender::send_ctx), [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) |
 //! | `Select::select` without operations panics | waits for ever, as Go's `select {}` does |
 //! | `select! {}` does not compile | waits for ever |
 //! | a send's value that panics in `select!` ends the process | the panic goes on; the receiver it was meant for waits on |
@@ -78,7 +85,7 @@
 //! # Moving calls
 //!
 //! What waits may move the goroutine to another thread (see the [crate's page](crate#moving-calls)): `send`, `recv`, their
-//! variants with a time limit, iterating, `select!` and `Select`'s waiting methods. `try_send`, `try_recv`, `try_select`, `try_ready`,
+//! variants with a time limit or a context, iterating, `select!` and `Select`'s waiting methods. `try_send`, `try_recv`, `try_select`, `try_ready`,
 //! `close`, `len`, clones and drops never do.
 //!
 //! There is one case where something that never moves has to wait: `try_recv` and `try_select` on a channel without a buffer
@@ -86,6 +93,7 @@
 
 mod alarm;
 mod case;
+mod ctx;
 mod err;
 mod future;
 #[doc(hidden)]
@@ -107,6 +115,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 pub use crate::{select, select_biased};
+pub use ctx::IterCtx;
 pub use err::{
     ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError,
     TryReadyError, TryRecvError, TrySelectError, TrySendError,

@@ -14,14 +14,17 @@ use gosched_chan::{Chan, NoRoom, Offers, Received, Room, Sent, Side, State, Sudo
 use gosched_queue::LockGuard;
 
 use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::sched::{Caller, Limit, MayWait, StoppedWorld, Visitor};
+use crate::context;
+use crate::sched::{Caller, Interruptible, Limit, MayWait, StoppedWorld, Visitor};
 use crate::timers::{now, when_after, when_at};
-use crate::waiter::{FIRST_OUTCOME, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
+use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
 /// How long an operation may wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Patience {
     Endless,
+    /// Until the caller's context ends.
+    Context,
     For(Duration),
     Until(Instant),
     /// As `Until`, by the clock of timers.
@@ -32,29 +35,37 @@ impl Patience {
     /// The limit for a wait that begins now; `None` if there is no time left.
     #[inline]
     pub(super) fn limit(self) -> Option<Limit> {
-        if let Patience::Endless = self { Some(Limit::of_context(None)) } else { self.time_limit() }
+        if let Patience::Endless = self { Some(Limit::NONE) } else { self.other_limit() }
     }
 
     #[inline(never)]
-    fn time_limit(self) -> Option<Limit> {
+    fn other_limit(self) -> Option<Limit> {
         let when = match self {
-            Patience::Endless => return Some(Limit::of_context(None)),
+            Patience::Endless => return Some(Limit::NONE),
+            Patience::Context => return Some(Limit::of_context(None)),
             Patience::For(d) if d.is_zero() => return None,
-            Patience::For(d) => return Some(Limit::of_context(Some(when_after(d)))),
+            Patience::For(d) => return Some(Limit::until(when_after(d))),
             Patience::Until(instant) => when_at(instant),
             Patience::At(when) => when,
         };
-        (when > now()).then_some(Limit::of_context(Some(when)))
+        (when > now()).then_some(Limit::until(when))
     }
 
-    /// Whether there is no time left.
+    /// Whether it has come to its end.
     pub(super) fn is_over(self) -> bool {
-        self.limit().is_none()
+        match self {
+            Patience::Context => context::current_error().is_some(),
+            _ => self.limit().is_none(),
+        }
     }
 
     /// What is left of it, after a wait with `limit` has begun.
     pub(super) fn of(limit: Limit) -> Patience {
-        limit.deadline.map_or(Patience::Endless, Patience::At)
+        match (limit.deadline, limit.interruptible) {
+            (Some(when), _) => Patience::At(when),
+            (None, Interruptible::Yes) => Patience::Context,
+            (None, Interruptible::No) => Patience::Endless,
+        }
     }
 }
 
@@ -64,10 +75,8 @@ type Held<'c, T> = LockGuard<'c, State<T, Waiter>>;
 enum Ended {
     /// By a peer, which has left a verdict.
     Met,
-    /// By time.
-    TimedOut,
-    /// By the end of the waiter's context.
-    Interrupted,
+    /// By the end of the waiter's patience.
+    Late,
 }
 
 /// Wakes an async task, if it is one that was woken. Outside the runtime.
@@ -114,7 +123,7 @@ fn wait_queued<T>(
     let _visitor = Visitor::enter();
     // SAFETY: it was queued there.
     unsafe { chan.lock().dequeue(side, node) };
-    if outcome == TIMED_OUT { Ended::TimedOut } else { Ended::Interrupted }
+    Ended::Late
 }
 
 /// Gets the channel memory for more values. Outside the runtime.
@@ -130,7 +139,7 @@ pub(super) fn supply<T>(chan: &Chan<T, Waiter>, no_room: NoRoom) {
     drop(garbage);
 }
 
-/// Sends, waiting for a place or a receiver if need be.
+/// Sends, waiting for a place or a receiver if need be. A time-out is the end of patience, whatever ends it.
 #[inline]
 pub(super) fn send<T>(
     chan: &Chan<T, Waiter>,
@@ -233,8 +242,7 @@ fn send_waiting<T>(
             Verdict::Done => Ok(()),
             _ => Err(SendTimeoutError::Disconnected(ManuallyDrop::into_inner(value))),
         },
-        Ended::TimedOut => Err(SendTimeoutError::Timeout(ManuallyDrop::into_inner(value))),
-        Ended::Interrupted => Err(SendTimeoutError::Disconnected(ManuallyDrop::into_inner(value))),
+        Ended::Late => Err(SendTimeoutError::Timeout(ManuallyDrop::into_inner(value))),
     }
 }
 
@@ -277,7 +285,7 @@ pub(super) fn try_send<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), TrySen
     }
 }
 
-/// Receives, waiting for a value if need be.
+/// Receives, waiting for a value if need be. A time-out is the end of patience, whatever ends it.
 #[inline]
 pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, RecvTimeoutError> {
     let caller = match Caller::enter_moving() {
@@ -367,8 +375,7 @@ fn recv_waiting<T>(
             Verdict::Again => recv(chan, Patience::of(limit)),
             _ => Err(RecvTimeoutError::Disconnected),
         },
-        Ended::TimedOut => Err(RecvTimeoutError::Timeout),
-        Ended::Interrupted => Err(RecvTimeoutError::Disconnected),
+        Ended::Late => Err(RecvTimeoutError::Timeout),
     }
 }
 

@@ -83,7 +83,7 @@ impl<T> Receiver<T> {
     }
 
     #[inline(never)]
-    fn recv_for(&self, patience: Patience) -> Result<T, RecvTimeoutError> {
+    pub(super) fn recv_for(&self, patience: Patience) -> Result<T, RecvTimeoutError> {
         match &self.flavor {
             Flavor::Chan(chan) => ops::recv(chan, patience),
             Flavor::Time(timed) => timed.chan.recv(patience).map(timed.value),
@@ -97,7 +97,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If the channel is empty and closed, or the caller's context ends during the wait.
+    /// If the channel is empty and closed.
     ///
     /// ```
     /// use gosched::chan::{RecvError, bounded};

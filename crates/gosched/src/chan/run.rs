@@ -20,7 +20,7 @@ use super::ops::{self, Patience};
 use super::slot::Slot;
 use crate::m::current;
 use crate::sched::{Caller, Limit, StoppedWorld, Visitor};
-use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, ThreadParker, Ticket, WaitReason, Waiter};
+use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
 /// In which order a selection looks at its operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,7 +234,6 @@ fn select_with(
                     return Some((number, chosen));
                 }
             }
-            Ended::Interrupted => return Some((0, Chosen::Closed)),
             Ended::Look(patience) => mode = Mode::Wait(patience),
             Ended::TimedOut => return None,
         }
@@ -264,7 +263,6 @@ fn ready_with(cases: &[Case<'_>], mode: Mode, order: Order, scratch: Scratch<'_>
         match wait(&selection, cases, caller, patience, Interest::Watch, scratch.nodes, nobody) {
             Ended::Verdict(_, Verdict::Again) => {}
             Ended::Verdict(number, _) => return Some(number),
-            Ended::Interrupted => return Some(0),
             Ended::Look(patience) => mode = Mode::Wait(patience),
             Ended::TimedOut => return None,
         }
@@ -293,7 +291,6 @@ fn may_wait(selection: &Selection<'_, Case<'_>>, inside: Inside, mode: Mode) -> 
 enum Ended {
     /// By a peer, at this operation.
     Verdict(usize, Verdict<Waiter>),
-    Interrupted,
     TimedOut,
     /// By time, but perhaps that of a channel: look again, with the patience that is left.
     Look(Patience),
@@ -347,7 +344,6 @@ fn wait(
     }
     match done {
         Some(number) => Ended::Verdict(number, nodes[number].verdict()),
-        None if outcome == INTERRUPTED => Ended::Interrupted,
         None => Ended::Look(Patience::of(limit)),
     }
 }

@@ -409,7 +409,7 @@ impl SelectedOperation<'_> {
     ///
     /// # Errors
     ///
-    /// If the channel is closed, or the caller's context has ended during the wait. The value comes back.
+    /// If the channel is closed. The value comes back.
     ///
     /// ```
     /// use gosched::chan::{Select, SendError, bounded};
@@ -437,7 +437,7 @@ impl SelectedOperation<'_> {
     ///
     /// # Errors
     ///
-    /// If the channel is empty and closed, or the caller's context has ended during the wait.
+    /// If the channel is empty and closed.
     ///
     /// ```
     /// use gosched::chan::{RecvError, Select, bounded};

@@ -49,7 +49,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// If the channel is closed, or the caller's context ends during the wait. The value comes back.
+    /// If the channel is closed. The value comes back.
     ///
     /// ```
     /// use gosched::chan::{SendError, bounded};

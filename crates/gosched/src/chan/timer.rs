@@ -182,7 +182,7 @@ impl TimerChan {
             };
             patience = Patience::of(limit);
             if self.wait(caller, state, sooner(limit, due)) == Next::Stop {
-                return Err(RecvTimeoutError::Disconnected);
+                return Err(RecvTimeoutError::Timeout);
             }
         }
     }
@@ -203,26 +203,26 @@ impl TimerChan {
     }
 
     /// Waits until a value is due, or it is set anew or nudged; not at all if it is not `wanted`, which is asked under the lock.
-    pub(super) fn wait_for_change(&self, wanted: impl FnOnce() -> bool) -> Next {
-        let Ok(caller) = Caller::enter_moving() else { return Next::Look };
+    pub(super) fn wait_for_change(&self, wanted: impl FnOnce() -> bool) {
+        let Ok(caller) = Caller::enter_moving() else { return };
         let state = self.state.lock();
         if state.is_due() || state.closed || !wanted() {
             drop(state);
             caller.finish();
-            return Next::Look;
+            return;
         }
-        let limit = sooner(Limit::of_context(None), state.when);
-        self.wait(caller, state, limit)
+        let limit = sooner(Limit::NONE, state.when);
+        let _ = self.wait(caller, state, limit);
     }
 }
 
 /// What a receiver does after a wait.
 #[derive(PartialEq, Eq)]
 #[must_use]
-pub(super) enum Next {
+enum Next {
     /// Looks again.
     Look,
-    /// Gives up: its context has ended.
+    /// Gives up: its context has ended, for which it was to wait no longer.
     Stop,
 }
 
@@ -235,12 +235,15 @@ fn sooner(limit: Limit, due: Option<Instant>) -> Limit {
 /// Waits for ever, or as long as patience lasts: there will be no value.
 pub(super) fn never<T>(patience: Patience) -> Result<T, RecvTimeoutError> {
     let Some(limit) = patience.limit() else { return Err(RecvTimeoutError::Timeout) };
-    let caller = Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait"));
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => {
+            return stopped.complete(patience.is_over().then_some(Err(RecvTimeoutError::Timeout)));
+        }
+    };
     let ticket = Ticket::new();
-    match caller.wait_ticket(WaitReason::ChanReceive, limit, &ticket, || ()) {
-        INTERRUPTED => Err(RecvTimeoutError::Disconnected),
-        _ => Err(RecvTimeoutError::Timeout),
-    }
+    let _ = caller.wait_ticket(WaitReason::ChanReceive, limit, &ticket, || ());
+    Err(RecvTimeoutError::Timeout)
 }
 
 /// Receiving from a channel of time, as part of a selection. What is received is made from the moment it was due.

@@ -7,7 +7,7 @@ use core::panic::Location;
 use std::sync::Weak;
 use std::time::Instant;
 
-use super::ContextError;
+use super::end::Why;
 use super::node::Node;
 use crate::sched::{self, Prepared, Rt};
 use crate::timers::{Action, Disarmed, Timer, when_at};
@@ -21,7 +21,7 @@ impl Alarm {
     pub(super) fn new(context: Weak<Node>) -> Alarm {
         let ringer = sched::prepare(Location::caller(), None, move || {
             if let Some(node) = context.upgrade() {
-                node.end(ContextError::DeadlineExceeded);
+                node.end(&Why::DeadlineExceeded);
             }
         });
         Alarm { timer: Timer::new(Action::Start(ringer)), ringer }

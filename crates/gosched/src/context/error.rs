@@ -1,5 +1,6 @@
 //! Why a context has ended.
 
+use core::error::Error;
 use core::fmt;
 use std::io;
 
@@ -30,10 +31,49 @@ impl fmt::Display for ContextError {
     }
 }
 
-impl std::error::Error for ContextError {}
+impl Error for ContextError {}
+
+impl ContextError {
+    /// The context's error in what I/O returned, if that is why it failed.
+    ///
+    /// I/O that ends with its context fails with an error that carries the `ContextError` inside (see
+    /// [`From<ContextError>`](#impl-From<ContextError>-for-Error)): it is what [`io::Error::get_ref`] refers to, and is found
+    /// there by its type. Whoever passes an I/O error on may wrap it: an `io::Error` inside another one and the
+    /// [sources](Error::source) of other errors are looked through, too.
+    ///
+    /// ```
+    /// use gosched::context::{self, ContextError};
+    /// use gosched::net::TcpListener;
+    /// use std::time::Duration;
+    ///
+    /// gosched::run(|| {
+    ///     let listener = TcpListener::bind("127.0.0.1:0")?;
+    ///     let ctx = context::background().with_timeout(Duration::from_millis(1));
+    ///     let error = context::enter(&ctx, || listener.accept()).unwrap_err();
+    ///     assert_eq!(ContextError::of(&error), Some(ContextError::DeadlineExceeded));
+    ///     Ok::<(), std::io::Error>(())
+    /// })
+    /// # .unwrap();
+    /// ```
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<ContextError> {
+        let mut inner = error.get_ref().map(|inner| inner as &(dyn Error + 'static));
+        while let Some(error) = inner {
+            if let Some(found) = error.downcast_ref::<ContextError>() {
+                return Some(*found);
+            }
+            inner = match error.downcast_ref::<io::Error>() {
+                // Its source is that of the error inside, which would be passed over.
+                Some(wrapped) => wrapped.get_ref().map(|inner| inner as &(dyn Error + 'static)),
+                None => error.source(),
+            };
+        }
+        None
+    }
+}
 
 /// How I/O fails when its context has ended: `TimedOut` at a deadline, `Other` if cancelled. (Never `Interrupted`, after which
-/// std would try again.)
+/// std would try again.) The `ContextError` is inside it, where [`ContextError::of`] finds it.
 ///
 /// ```
 /// use gosched::context::ContextError;
@@ -41,8 +81,9 @@ impl std::error::Error for ContextError {}
 ///
 /// let error = io::Error::from(ContextError::DeadlineExceeded);
 /// assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-/// let why = error.get_ref().and_then(|e| e.downcast_ref::<ContextError>());
-/// assert_eq!(why, Some(&ContextError::DeadlineExceeded));
+/// assert_eq!(ContextError::of(&error), Some(ContextError::DeadlineExceeded));
+/// let inside = error.get_ref().and_then(|inside| inside.downcast_ref::<ContextError>());
+/// assert_eq!(inside, Some(&ContextError::DeadlineExceeded));
 /// ```
 impl From<ContextError> for io::Error {
     fn from(error: ContextError) -> io::Error {

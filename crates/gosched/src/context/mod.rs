@@ -1,17 +1,19 @@
-//! Cancellation and deadlines, understood by every blocking call of this library: Go's `context`, without having to pass it
-//! along.
+//! Cancellation and deadlines: Go's `context`, without having to pass it along.
 //!
 //! A [`Context`] ends when somebody [cancels](Context::cancel) it, when its deadline passes, or when the one it was derived
-//! from ends. [`enter`] makes one current for a closure and for all goroutines that are started inside, and under a
-//! context that ends
+//! from ends. [`enter`] makes one current for a closure and for all goroutines that are started inside. Waits that end with the
+//! current context say so in their type:
 //!
-//! - sends and receives end as if the channel were disconnected (the value comes back), a `select` as if one of its
-//!   operations were;
-//! - [`time::sleep`](crate::time::sleep) returns its error; [`thread::sleep`](crate::thread::sleep) keeps its promise and is
-//!   not cut short;
-//! - I/O fails: with [`TimedOut`](std::io::ErrorKind::TimedOut) at a deadline, with [`Other`](std::io::ErrorKind::Other) if
-//!   cancelled, and the [`ContextError`] as its source;
-//! - locks, joins, waits and `park` are not touched.
+//! | | when the context ends |
+//! |---|---|
+//! | [`time::sleep`](crate::time::sleep), `sleep_until` | return its error ([`thread::sleep`](crate::thread::sleep) keeps its promise and is not cut short) |
+//! | I/O | fails: [`TimedOut`](std::io::ErrorKind::TimedOut) at a deadline, [`Other`](std::io::ErrorKind::Other) if cancelled, never `Interrupted`; [`ContextError::of`] finds the error inside |
+//! | [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx), [`send_ctx`](crate::chan::Sender::send_ctx) | tell it from a closed channel; a value that was not sent comes back |
+//! | [`join_ctx`](crate::JoinHandle::join_ctx), [`Mutex::lock_ctx`](crate::sync::Mutex::lock_ctx), [`Condvar::wait_ctx`](crate::sync::Condvar::wait_ctx), [`Semaphore::acquire_ctx`](crate::sync::Semaphore::acquire_ctx), [`WaitGroup::wait_ctx`](crate::sync::WaitGroup::wait_ctx) | return its error, and wait no more |
+//! | `select!` | takes it as a case, as in Go: `recv(context::current().done()) -> _ => …` |
+//!
+//! Everything else is exactly its model, context or not: plain sends and receives, iterators, `select!`, the channels of timers, locks,
+//! joins, waits and `park`. So a cancelled context is never mistaken for a closed channel.
 //!
 //! What is ready at once still succeeds under a context that has ended: only what would have to wait fails.
 //!
@@ -28,24 +30,35 @@
 
 #![deny(unsafe_code)]
 
+mod after;
 mod alarm;
+mod chan_error;
+mod end;
 mod error;
 mod node;
 mod slot;
 
 use core::any::Any;
+use core::error::Error;
 use core::fmt;
 use core::iter::successors;
-use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::panic::{Location, RefUnwindSafe, UnwindSafe};
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::chan::{Receiver, never};
+use crate::fatal::fatal;
 
+use after::Func;
+use end::Why;
+use node::Bond;
+
+pub use after::AfterFunc;
+pub use chan_error::{RecvCtxError, SendCtxError};
 pub use error::ContextError;
 pub(crate) use node::Node;
-pub(crate) use slot::{Slot, inherited, interrupts_of, interrupts_of_thread};
+pub(crate) use slot::{Entered, Slot, inherited, interrupts_of, interrupts_of_thread};
 
 /// What a piece of work is done under: whether it is still wanted, until when, and values that go with it.
 ///
@@ -116,13 +129,23 @@ pub fn enter<F, T>(ctx: &Context, f: F) -> T
 where
     F: FnOnce() -> T,
 {
-    let _entered = slot::Entered::new(ctx);
+    let _entered = make_current(ctx);
     f()
 }
 
-/// Why the current context has ended, if it has: for those whose wait was interrupted.
+/// As [`enter`], until what this returns is dropped, by the same goroutine or thread.
+pub(crate) fn make_current(ctx: &Context) -> Entered<'_> {
+    Entered::new(ctx)
+}
+
+/// Why the current context has ended, if it has.
 pub(crate) fn current_error() -> Option<ContextError> {
     slot::current()?.error()
+}
+
+/// Why the current context has ended, for one whose wait was ended by just that.
+pub(crate) fn why_ended() -> ContextError {
+    current_error().unwrap_or_else(|| fatal!("a wait ended with a context that has not ended"))
 }
 
 impl Context {
@@ -185,7 +208,7 @@ impl Context {
     }
 
     fn derive(&self, deadline: Option<Instant>, value: Option<node::Value>) -> Context {
-        Context(Some(Node::derive(self.0.as_ref(), deadline, value)))
+        Context(Some(Node::derive(self.0.as_ref(), Bond::Child, deadline, value)))
     }
 
     /// The value of type `V` that was added last, by this context or one that it comes from.
@@ -216,7 +239,28 @@ impl Context {
     /// ```
     pub fn cancel(&self) {
         if let Some(node) = &self.0 {
-            node.cancel();
+            node.cancel(&Why::Cancelled(None));
+        }
+    }
+
+    /// As [`cancel`](Context::cancel), and [`cause`](Context::cause) tells why: for this context and for those that end by
+    /// this call. [`err`](Context::err) is [`Cancelled`](ContextError::Cancelled) all the same. If it has ended already, the
+    /// cause is dropped: the first one stays.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background};
+    ///
+    /// let server = background().with_cancel();
+    /// let request = server.with_cancel();
+    /// server.cancel_with("out of disk space");
+    /// assert_eq!(request.err(), Some(ContextError::Cancelled));
+    /// assert_eq!(request.cause().unwrap().to_string(), "out of disk space");
+    /// ```
+    #[doc(alias = "WithCancelCause")]
+    pub fn cancel_with(&self, cause: impl Into<Box<dyn Error + Send + Sync>>) {
+        let why = Why::cancelled_with(cause.into());
+        if let Some(node) = &self.0 {
+            node.cancel(&why);
         }
     }
 
@@ -246,6 +290,76 @@ impl Context {
     #[must_use]
     pub fn err(&self) -> Option<ContextError> {
         self.0.as_ref()?.error()
+    }
+
+    /// What ended it, in the words of whoever did: the cause given to [`cancel_with`](Context::cancel_with), here or on one that
+    /// it comes from; the [`ContextError`] itself if none was given, and at a deadline. `None` if it has not ended. Never
+    /// changes again once it has.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background};
+    /// use std::io;
+    ///
+    /// let ctx = background().with_cancel();
+    /// assert!(ctx.cause().is_none());
+    /// ctx.cancel_with(io::Error::other("the disk is full"));
+    /// ctx.cancel_with("too late");
+    /// assert!(ctx.cause().unwrap().is::<io::Error>());
+    ///
+    /// let ctx = background().with_cancel();
+    /// ctx.cancel();
+    /// assert_eq!(ctx.cause().unwrap().downcast_ref(), Some(&ContextError::Cancelled));
+    /// ```
+    #[doc(alias = "Cause")]
+    #[must_use]
+    pub fn cause(&self) -> Option<Arc<dyn Error + Send + Sync>> {
+        Some(self.0.as_ref()?.why()?.cause())
+    }
+
+    /// A context with the values of this one that does not end with it and has no deadline: for what must be done all the
+    /// same, such as cleaning up. It ends when it is [cancelled](Context::cancel) itself.
+    ///
+    /// ```
+    /// let request = gosched::context::background().with_value("request 7").with_cancel();
+    /// let cleanup = request.without_cancel();
+    /// request.cancel();
+    /// assert!(!cleanup.is_cancelled());
+    /// assert_eq!(cleanup.value::<&str>().as_deref(), Some(&"request 7"));
+    /// ```
+    #[doc(alias = "WithoutCancel")]
+    #[must_use]
+    pub fn without_cancel(&self) -> Context {
+        Context(Some(Node::derive(self.0.as_ref(), Bond::Apart, None, None)))
+    }
+
+    /// Runs `f` in a goroutine of its own when the context ends; at once if it has ended. [`AfterFunc::stop`] keeps it from
+    /// running; dropping the `AfterFunc` does not.
+    ///
+    /// `f` runs under what [`without_cancel`](Context::without_cancel) gives, so that it can still wait and do I/O. A context
+    /// that goes away without having ended (nobody has it, nor what [`done`](Context::done) or this returned) will never end,
+    /// and `f` is dropped. So an `f` that owns the context itself keeps it until it ends.
+    ///
+    /// ```
+    /// use gosched::{chan, context};
+    ///
+    /// gosched::run(|| {
+    ///     let ctx = context::background().with_cancel();
+    ///     let (s, r) = chan::bounded(1);
+    ///     ctx.after_func(move || s.send("cleaned up").unwrap());
+    ///     ctx.cancel();
+    ///     assert_eq!(r.recv(), Ok("cleaned up"));
+    /// });
+    /// ```
+    #[doc(alias = "AfterFunc")]
+    #[track_caller]
+    pub fn after_func<F>(&self, f: F) -> AfterFunc
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let func = Func::new(Location::caller(), f);
+        // The background never ends; nor does one that comes from it and that nobody has.
+        let node = self.0.clone().unwrap_or_else(|| Node::derive(None, Bond::Apart, None, None));
+        AfterFunc::new(node, func)
     }
 
     /// A channel that never has a value and is closed when the context ends: for `select!`. Of [`background`] it never is.

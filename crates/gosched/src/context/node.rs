@@ -4,13 +4,15 @@
 //! parent's list before its memory goes; so whoever holds the lock of a list may look at the nodes in it.
 //!
 //! Invariants:
-//! - `state` goes from LIVE to an error once, by compare-and-swap. Who wins it is the *ender*: it alone uses `ended_link`,
-//!   empties the lists of children and of waiters, and tells `done`.
+//! - `end` is won once (`end.rs`). Who wins it is the *ender*: it alone uses `ended_link`, empties the lists of children, of
+//!   waiters and of functions, and tells `done`.
 //! - A node is in its parent's list from its making until its end or its parent's, or until it is dropped; `linked` and the
-//!   links belong to the parent's lock. No two of these locks are held at once.
-//! - Whoever adopts a child looks at `state` under the list's lock, and the ender takes that lock after winning `state`: so a
+//!   links belong to the parent's lock. No two of these locks are held at once. One that stands [apart](Bond::Apart) is never
+//!   in it, and has its parent for the values only.
+//! - Whoever adopts a child looks at `end` under the list's lock, and the ender takes that lock after winning `end`: so a
 //!   child that is born while its parent ends is found in the list, or is told.
-//! - Locks are taken inside the runtime, and nothing is dropped there: a value of the user's may depend on it.
+//! - Locks are taken inside the runtime, and nothing is dropped there: values and causes are the user's.
+//! - An end is told to all whom it concerns before anything of the user's is dropped: that may panic.
 //!
 //! Neither the end nor the drop of a long chain of contexts recurses.
 #![allow(unsafe_code)]
@@ -18,25 +20,32 @@
 use core::any::Any;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null;
-use core::sync::atomic::{AtomicU8, Ordering, fence};
+use core::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 use gosched_queue::{Interrupts, Lock};
 
 use super::ContextError;
+use super::after::Funcs;
 use super::alarm::Alarm;
+use super::end::{End, Why};
 use crate::chan::Receiver;
 use crate::chan::timer::TimerChan;
 use crate::sched::{Rt, Visitor};
 use crate::waiter::{INTERRUPTED, Waiter};
 
-const LIVE: u8 = 0;
-const CANCELLED: u8 = 1;
-const EXCEEDED: u8 = 2;
-
 /// What a context may carry.
 pub(super) type Value = Arc<dyn Any + Send + Sync>;
+
+/// What ties a context to the one that it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// It ends with it, and has its values.
+    Child,
+    /// It has its values.
+    Apart,
+}
 
 /// A context other than the background.
 pub(crate) struct Node {
@@ -46,7 +55,7 @@ pub(crate) struct Node {
     /// The earliest of its own and its ancestors'.
     pub(super) deadline: Option<Instant>,
     pub(super) value: Option<Value>,
-    state: AtomicU8,
+    end: End,
     /// Those who wait under it.
     pub(super) interrupts: Interrupts<Waiter>,
     children: Lock<Children>,
@@ -58,6 +67,8 @@ pub(crate) struct Node {
     ended_link: Cell<*const Node>,
     /// What `done` gave out, while somebody has it: that keeps the node alive.
     done: Mutex<Weak<TimerChan>>,
+    /// What runs at the end.
+    pub(super) funcs: Funcs,
     /// Rings at its own deadline, if no ancestor's is earlier.
     alarm: Option<Alarm>,
 }
@@ -72,13 +83,15 @@ unsafe impl Sync for Node {}
 unsafe impl Send for Node {}
 
 impl Node {
-    /// A child of `parent`, or of the background.
+    /// One that comes from `parent`, or from the background.
     pub(super) fn derive(
         parent: Option<&Arc<Node>>,
+        bond: Bond,
         deadline: Option<Instant>,
         value: Option<Value>,
     ) -> Arc<Node> {
-        let inherited = parent.and_then(|parent| parent.deadline);
+        let ends_with = parent.filter(|_| bond == Bond::Child);
+        let inherited = ends_with.and_then(|parent| parent.deadline);
         let own = deadline.filter(|own| inherited.is_none_or(|inherited| *own < inherited));
         let late = own.is_some_and(|own| own <= Instant::now());
         let node = Arc::new_cyclic(|this| Node {
@@ -86,7 +99,7 @@ impl Node {
             parent: UnsafeCell::new(parent.cloned()),
             deadline: own.or(inherited),
             value,
-            state: AtomicU8::new(LIVE),
+            end: End::new(),
             interrupts: Interrupts::new(),
             children: Lock::new(Children { first: null() }),
             linked: Cell::new(false),
@@ -94,16 +107,17 @@ impl Node {
             next: Cell::new(null()),
             ended_link: Cell::new(null()),
             done: Mutex::new(Weak::new()),
+            funcs: Funcs::new(),
             alarm: own.filter(|_| !late).map(|_| Alarm::new(this.clone())),
         });
         if let (Some(alarm), Some(own)) = (&node.alarm, own) {
             // SAFETY: the alarm lies in the node, whose destructor silences it.
             unsafe { alarm.set(own) };
         }
-        if let Some(error) = parent.and_then(|parent| parent.adopt(&node)) {
-            node.end(error);
+        if let Some(why) = ends_with.and_then(|parent| parent.adopt(&node)) {
+            node.end(&why);
         } else if late {
-            node.end(ContextError::DeadlineExceeded);
+            node.end(&Why::DeadlineExceeded);
         }
         node
     }
@@ -113,48 +127,39 @@ impl Node {
         unsafe { (*self.parent.get()).as_ref() }
     }
 
-    /// Why it has ended, as far as is known.
-    fn state(&self) -> Option<ContextError> {
-        // ORDERING: Acquire pairs with the Release in `win`: who sees the end sees what came before it.
-        match self.state.load(Ordering::Acquire) {
-            LIVE => None,
-            CANCELLED => Some(ContextError::Cancelled),
-            _ => Some(ContextError::DeadlineExceeded),
-        }
-    }
-
     /// Why it has ended. A deadline that has passed ends it, also before its alarm rings.
     pub(super) fn error(&self) -> Option<ContextError> {
-        let known = self.state();
+        let known = self.end.error();
         if known.is_some() || self.deadline.is_none_or(|deadline| Instant::now() < deadline) {
             return known;
         }
-        self.end(ContextError::DeadlineExceeded);
-        self.state()
+        self.end(&Why::DeadlineExceeded);
+        self.end.error()
+    }
+
+    /// Whether it has ended, as far as is known.
+    pub(super) fn has_ended(&self) -> bool {
+        self.end.error().is_some()
+    }
+
+    /// As [`error`](Node::error), with the cause.
+    pub(super) fn why(&self) -> Option<Why> {
+        self.error()?;
+        self.end.why()
     }
 
     /// Cancels it, unless it has ended.
-    pub(super) fn cancel(&self) {
+    pub(super) fn cancel(&self, why: &Why) {
         if self.error().is_none() {
-            self.end(ContextError::Cancelled);
+            self.end(why);
         }
     }
 
-    /// Whether it ends by this call.
-    fn win(&self, error: ContextError) -> bool {
-        let state = match error {
-            ContextError::Cancelled => CANCELLED,
-            ContextError::DeadlineExceeded => EXCEEDED,
-        };
-        // ORDERING: Release pairs with the Acquire in `state`.
-        self.state.compare_exchange(LIVE, state, Ordering::Release, Ordering::Relaxed).is_ok()
-    }
-
     /// Makes `child` one that ends with this; says why, if this has ended.
-    fn adopt(&self, child: &Node) -> Option<ContextError> {
+    fn adopt(&self, child: &Node) -> Option<Why> {
         let _rt = Rt::enter();
         let mut children = self.children.lock();
-        let ended = self.state();
+        let ended = self.end.why();
         if ended.is_none() {
             children.link(child);
         }
@@ -170,10 +175,10 @@ impl Node {
         }
     }
 
-    /// Ends it and all that come from it, unless it has ended: their waiters are woken.
-    pub(super) fn end(&self, error: ContextError) {
+    /// Ends it and all that end with it, unless it has ended: their waiters are woken, their functions are started.
+    pub(super) fn end(&self, why: &Why) {
         let Some(this) = self.this.upgrade() else { return };
-        if !self.win(error) {
+        if !self.end.win(why) {
             return;
         }
         let mut ended = Chain::new();
@@ -181,7 +186,7 @@ impl Node {
         let mut todo = Chain::new();
         todo.push(this);
         while let Some(node) = todo.pop() {
-            node.children.lock().end_all(error, &mut todo);
+            node.children.lock().end_all(why, &mut todo);
             node.interrupts.end(INTERRUPTED, |waiter| {
                 // Who waits under a context is a goroutine or a thread: no waker comes back.
                 let _ = visitor.wake(waiter);
@@ -189,15 +194,25 @@ impl Node {
             ended.push(node);
         }
         drop(visitor);
+        let mut told = Chain::new();
         while let Some(node) = ended.pop() {
-            if let Some(alarm) = &node.alarm {
-                alarm.silence();
-            }
-            let done = node.lock_done().upgrade();
-            if let Some(done) = done {
-                done.close();
-            }
+            node.tell();
+            told.push(node);
         }
+        // Only now may the last of them go, with what the user has put into it.
+        drop(told);
+    }
+
+    /// Tells those who do not wait under it that it has ended. By the ender, outside the runtime.
+    fn tell(self: &Arc<Node>) {
+        if let Some(alarm) = &self.alarm {
+            alarm.silence();
+        }
+        let done = self.lock_done().upgrade();
+        if let Some(done) = done {
+            done.close();
+        }
+        self.funcs.take_all().for_each(|func| func.start(self));
     }
 
     /// A channel that is closed at the end.
@@ -209,7 +224,7 @@ impl Node {
             done
         });
         drop(known);
-        // The ender wins the state first and asks for the channel then: if it did not find this one, its end is seen here.
+        // The ender wins the end first and asks for the channel then: if it did not find this one, its end is seen here.
         if self.error().is_some() {
             done.close();
         }
@@ -279,11 +294,11 @@ impl Children {
     }
 
     /// Empties the list. Those that end by this go to `todo`; one that is just being dropped does not: nobody can tell.
-    fn end_all(&mut self, error: ContextError, todo: &mut Chain) {
+    fn end_all(&mut self, why: &Why, todo: &mut Chain) {
         // SAFETY: as in `link`.
         while let Some(child) = unsafe { self.first.as_ref() } {
             self.unlink(child);
-            if child.win(error)
+            if child.end.win(why)
                 && let Some(child) = child.this.upgrade()
             {
                 todo.push(child);
@@ -315,5 +330,11 @@ impl Chain {
         let node = unsafe { Arc::from_raw(self.first) };
         self.first = node.ended_link.get();
         Some(node)
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        while self.pop().is_some() {}
     }
 }

@@ -106,7 +106,8 @@ pub(crate) fn interrupts_of_thread<'a>() -> Option<&'a Interrupts<Waiter>> {
 }
 
 /// "This context is current"; the one before is again when this is dropped.
-pub(super) struct Entered<'a> {
+#[must_use]
+pub(crate) struct Entered<'a> {
     before: *const Node,
     lent: PhantomData<&'a Context>,
 }

@@ -253,9 +253,7 @@ impl<S: StdSocket> Socket<S> {
         match self.source.wait(direction, seen, Limit::of_context(deadline))? {
             Waited::Ready => Ok(InTime::Yes),
             Waited::TimedOut => Ok(InTime::No),
-            Waited::Interrupted => {
-                Err(context::current_error().map_or_else(|| io::ErrorKind::TimedOut.into(), io::Error::from))
-            }
+            Waited::Interrupted => Err(context::why_ended().into()),
         }
     }
 }

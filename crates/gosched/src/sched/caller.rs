@@ -34,9 +34,9 @@ pub(crate) struct Visitor(Option<Rt>);
 /// Whether a wait ends with the context of whoever waits, as [`INTERRUPTED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interruptible {
-    /// Sends, receives, selects, `time::sleep`, I/O.
+    /// `time::sleep`, I/O, and the forms of waits that say so in their type (`*_ctx`).
     Yes,
-    /// Locks, joins, `park`, whatever keeps its promise.
+    /// Whatever keeps its promise: sends, receives, selects, locks, joins, `park`.
     No,
 }
 

@@ -50,10 +50,7 @@ where
     if rt.is_none() {
         start::ensure_started();
     }
-    match rt.as_ref().and_then(Rt::p) {
-        Some(p) => p.count_created(),
-        None => SCHED.count_created_without_p(),
-    }
+    count_created(rt.as_ref());
     let context = context::inherited(rt.as_ref());
     // SAFETY: by contract.
     let g = unsafe { bear(rt.as_ref(), how, context, room, f) };
@@ -62,8 +59,16 @@ where
     g.into()
 }
 
-/// As [`spawn`], but the goroutine is neither queued nor counted: a timer that is due starts it, under `context`. Nobody
-/// joins it.
+#[inline]
+fn count_created(rt: Option<&Rt>) {
+    match rt.and_then(Rt::p) {
+        Some(p) => p.count_created(),
+        None => SCHED.count_created_without_p(),
+    }
+}
+
+/// As [`spawn`], but the goroutine is neither queued nor counted: a timer that is due starts it, or [`Prepared::start`] does,
+/// under `context`. Nobody joins it.
 pub(crate) fn prepare<F>(place: &'static Location<'static>, context: Option<Arc<Node>>, f: F) -> Prepared
 where
     F: FnOnce() + Send + 'static,
@@ -85,6 +90,19 @@ where
 pub(crate) struct Prepared(pub(crate) NonNull<G>);
 
 impl Prepared {
+    /// Starts it. Never moves the caller.
+    ///
+    /// # Safety
+    /// It was not started and will not be: no timer knows it. Called once, and not after `discard`.
+    pub(crate) unsafe fn start(self) {
+        // SAFETY: headers are never unmapped, and this one is the caller's.
+        let g: &'static G = unsafe { self.0.as_ref() };
+        let rt = Rt::enter();
+        count_created(rt.as_ref());
+        g.transition(g.status.get(), Status::Runnable);
+        park::enqueue(rt.as_ref(), self.0);
+    }
+
     /// Frees it instead of starting it, and drops its closure, which is user code: outside the runtime.
     ///
     /// # Safety

@@ -127,10 +127,11 @@ impl<E> ErrGroup<E> {
         ErrGroup { shared: Arc::new(Shared { running: WaitGroup::new(), places, failure, context }) }
     }
 
-    /// Runs `f` in a new goroutine. In a group with a limit, waits for a place first: a moving call then.
+    /// Runs `f` in a new goroutine, under the group's [`context`](ErrGroup::context). In a group with a limit, waits for a
+    /// place first: a moving call then.
     ///
-    /// The others are not stopped when one fails; they can look at the group's [`context`](ErrGroup::context), or be run under
-    /// it.
+    /// When one fails, the others' I/O, [`time::sleep`](crate::time::sleep)s and `*_ctx` waits end; what waits otherwise or
+    /// computes goes on.
     ///
     /// ```
     /// let group = gosched::sync::ErrGroup::new();
@@ -149,6 +150,7 @@ impl<E> ErrGroup<E> {
         }
         self.shared.running.add(1);
         let member = Member(Arc::clone(&self.shared));
+        let _under = context::make_current(&self.shared.context);
         crate::go(move || {
             let outcome = catch_unwind(AssertUnwindSafe(f));
             member.0.note(outcome);
@@ -187,18 +189,15 @@ impl<E> ErrGroup<E> {
     }
 
     /// The group's context: derived from the one that was current when the group was made, and cancelled when the first
-    /// member fails or panics. Never moves.
+    /// member fails or panics. Members run under it. Never moves.
     ///
     /// ```
-    /// use gosched::{context, sync::ErrGroup, time};
+    /// use gosched::{sync::ErrGroup, time};
     /// use std::time::Duration;
     ///
     /// let group = ErrGroup::new();
-    /// let ctx = group.context();
-    /// group.go(move || {
-    ///     // Ends early, because the other one fails:
-    ///     context::enter(&ctx, || time::sleep(Duration::from_secs(3600))).map_err(|_| "cancelled")
-    /// });
+    /// // Ends early, because the other one fails:
+    /// group.go(|| time::sleep(Duration::from_secs(3600)).map_err(|_| "cancelled"));
     /// group.go(|| Err("fails"));
     /// assert_eq!(group.wait(), Err("fails"));
     /// assert!(group.context().is_cancelled());

@@ -1,8 +1,7 @@
 //! Channels with the names and semantics of `std::sync::mpsc`: many senders, one receiver.
 //!
 //! Built on [`chan`](mod@crate::chan), whose channels can do more; the errors are std's own. What waits parks its goroutine, or blocks
-//! its thread if it isn't one. Under a [context](crate::context) that has ended, a send or receive that would have to wait fails as if
-//! the channel were disconnected.
+//! its thread if it isn't one. A [context](crate::context) that ends has no part in it.
 //!
 //! ```
 //! use gosched::sync::mpsc::channel;

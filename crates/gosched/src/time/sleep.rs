@@ -71,10 +71,7 @@ fn sleep_to(when: u64) -> Result<(), ContextError> {
     };
     let ticket = Ticket::new();
     match caller.wait_ticket(WaitReason::Sleep, Limit::of_context(Some(when)), &ticket, || ()) {
-        INTERRUPTED => match context::current_error() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        },
+        INTERRUPTED => Err(context::why_ended()),
         _ => Ok(()),
     }
 }

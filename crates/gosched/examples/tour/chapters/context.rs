@@ -10,7 +10,7 @@ use crate::page::{Page, thousands};
 pub const CHAPTER: Chapter = Chapter {
     name: "context",
     title: "A deadline for everybody",
-    why: "What is started under a context ends with it, wherever it waits: in a receive, a send, a select, a sleep. Nobody\n\
+    why: "What is started under a context can end with it, wherever it waits: in a receive, a send, a lock, a sleep, in I/O. Nobody\n\
           passes it along; goroutines inherit it. Here ten thousand wait for what never comes, with 20 ms to live:",
     source: include_str!("context.rs"),
     run,
@@ -28,7 +28,7 @@ fn run(page: &Page, _: bool) -> Check {
         let worker = |i| {
             let never = never.clone();
             go(move || match i % 2 {
-                0 => never.recv().is_err(), // as if disconnected
+                0 => never.recv_ctx().is_err_and(|error| error.is_done()),
                 _ => time::sleep(HOUR).is_err(),
             })
         };

@@ -1,0 +1,125 @@
+//! Sends and receives that end with the current context, and say so.
+
+use core::fmt;
+use core::iter::FusedIterator;
+
+use super::err::{RecvTimeoutError, SendTimeoutError};
+use super::ops::{self, Patience};
+use super::{Receiver, Sender};
+use crate::context::{self, ContextError, RecvCtxError, SendCtxError};
+
+impl<T> Receiver<T> {
+    /// As [`recv`](Receiver::recv), until the current [context](crate::context) ends. A moving call.
+    ///
+    /// What is there at once is received also if the context has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Disconnected`](RecvCtxError::Disconnected) if the channel is empty and closed, [`Done`](RecvCtxError::Done) if the
+    /// context has ended and there is nothing to receive.
+    ///
+    /// ```
+    /// use gosched::chan::bounded;
+    /// use gosched::context::{ContextError, RecvCtxError, background, enter};
+    /// use std::time::Duration;
+    ///
+    /// let (_s, r) = bounded::<u32>(0);
+    /// let ctx = background().with_timeout(Duration::from_millis(1));
+    /// let received = enter(&ctx, || r.recv_ctx());
+    /// assert_eq!(received, Err(RecvCtxError::Done(ContextError::DeadlineExceeded)));
+    /// ```
+    pub fn recv_ctx(&self) -> Result<T, RecvCtxError> {
+        self.recv_for(Patience::Context).map_err(|error| match error {
+            RecvTimeoutError::Timeout => RecvCtxError::Done(context::why_ended()),
+            RecvTimeoutError::Disconnected => RecvCtxError::Disconnected,
+        })
+    }
+
+    /// The values as they come, until the channel is empty and closed; or until the current [context](crate::context) ends,
+    /// which is told by one error as the last item. Taking the next one is a moving call.
+    ///
+    /// ```
+    /// use gosched::chan::unbounded;
+    /// use gosched::context::{ContextError, background, enter};
+    ///
+    /// let (s, r) = unbounded();
+    /// s.send(1).unwrap();
+    /// let ctx = background().with_cancel();
+    /// ctx.cancel();
+    /// let items: Vec<_> = enter(&ctx, || r.iter_ctx().collect());
+    /// assert_eq!(items, [Ok(1), Err(ContextError::Cancelled)]);
+    /// drop(s);
+    /// assert_eq!(r.iter_ctx().next(), None);
+    /// ```
+    pub fn iter_ctx(&self) -> IterCtx<'_, T> {
+        IterCtx { receiver: Some(self) }
+    }
+}
+
+impl<T> Sender<T> {
+    /// As [`send`](Sender::send), until the current [context](crate::context) ends. A moving call.
+    ///
+    /// What can be sent at once is sent also if the context has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Disconnected`](SendCtxError::Disconnected) if the channel is closed, [`Done`](SendCtxError::Done) if the context has
+    /// ended and there is no place, or no receiver. The value comes back.
+    ///
+    /// ```
+    /// use gosched::chan::bounded;
+    /// use gosched::context::{ContextError, SendCtxError, background, enter};
+    /// use std::time::Duration;
+    ///
+    /// let (s, _r) = bounded(1);
+    /// let ctx = background().with_timeout(Duration::from_millis(1));
+    /// enter(&ctx, || {
+    ///     assert_eq!(s.send_ctx(1), Ok(()));
+    ///     assert_eq!(s.send_ctx(2), Err(SendCtxError::Done(2, ContextError::DeadlineExceeded)));
+    /// });
+    /// ```
+    pub fn send_ctx(&self, msg: T) -> Result<(), SendCtxError<T>> {
+        ops::send(self.chan(), msg, Patience::Context).map_err(|error| match error {
+            SendTimeoutError::Timeout(msg) => SendCtxError::Done(msg, context::why_ended()),
+            SendTimeoutError::Disconnected(msg) => SendCtxError::Disconnected(msg),
+        })
+    }
+}
+
+/// The values of a channel as they come, until it is closed or the context ends; see [`Receiver::iter_ctx`].
+///
+/// ```
+/// let (s, r) = gosched::chan::unbounded();
+/// s.send(1).unwrap();
+/// drop(s);
+/// let mut iter: gosched::chan::IterCtx<'_, i32> = r.iter_ctx();
+/// assert_eq!((iter.next(), iter.next()), (Some(Ok(1)), None));
+/// ```
+pub struct IterCtx<'a, T> {
+    /// `None` when it is over.
+    receiver: Option<&'a Receiver<T>>,
+}
+
+impl<T> Iterator for IterCtx<'_, T> {
+    type Item = Result<T, ContextError>;
+
+    fn next(&mut self) -> Option<Result<T, ContextError>> {
+        let error = match self.receiver?.recv_ctx() {
+            Ok(value) => return Some(Ok(value)),
+            Err(error) => error,
+        };
+        self.receiver = None;
+        match error {
+            RecvCtxError::Disconnected => None,
+            RecvCtxError::Done(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl<T> FusedIterator for IterCtx<'_, T> {}
+
+impl<T> fmt::Debug for IterCtx<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("IterCtx { .. }")
+    }
+}

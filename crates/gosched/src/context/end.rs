@@ -1,0 +1,120 @@
+//! Whether a context has ended, and why: one word.
+//!
+//! Invariants:
+//! - the word goes from LIVE to what ended it once, by compare-and-swap; so error and cause are decided together, and whoever
+//!   sees the one sees the other;
+//! - a word that points to a [`Cause`] owns a count of it, until it is dropped. Sharing adds a count and frees nothing, so
+//!   it may be done under a lock; the cause itself is the user's, and is dropped where a context is: outside the runtime.
+#![allow(unsafe_code)]
+
+use core::error::Error;
+use core::ptr::{null_mut, without_provenance_mut};
+use core::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::Arc;
+
+use super::ContextError;
+
+const LIVE: *mut Cause = null_mut();
+const CANCELLED: *mut Cause = without_provenance_mut(1);
+const EXCEEDED: *mut Cause = without_provenance_mut(2);
+
+/// What somebody gave as the reason for cancelling. In an `Arc` of its own, so that a pointer to it is one word.
+pub(super) struct Cause(Arc<dyn Error + Send + Sync>);
+
+/// Why a context ends.
+#[derive(Clone)]
+pub(super) enum Why {
+    Cancelled(Option<Arc<Cause>>),
+    DeadlineExceeded,
+}
+
+impl Why {
+    pub(super) fn cancelled_with(cause: Box<dyn Error + Send + Sync>) -> Why {
+        Why::Cancelled(Some(Arc::new(Cause(Arc::from(cause)))))
+    }
+
+    pub(super) fn error(&self) -> ContextError {
+        match self {
+            Why::Cancelled(_) => ContextError::Cancelled,
+            Why::DeadlineExceeded => ContextError::DeadlineExceeded,
+        }
+    }
+
+    /// What was given, else the error itself.
+    pub(super) fn cause(&self) -> Arc<dyn Error + Send + Sync> {
+        match self {
+            Why::Cancelled(Some(cause)) => Arc::clone(&cause.0),
+            Why::Cancelled(None) | Why::DeadlineExceeded => Arc::new(self.error()),
+        }
+    }
+
+    fn into_word(self) -> *mut Cause {
+        match self {
+            Why::Cancelled(Some(cause)) => Arc::into_raw(cause).cast_mut(),
+            Why::Cancelled(None) => CANCELLED,
+            Why::DeadlineExceeded => EXCEEDED,
+        }
+    }
+
+    /// # Safety
+    /// The word came from `into_word`, and its count is the caller's to give.
+    unsafe fn from_word(word: *mut Cause) -> Option<Why> {
+        match word {
+            LIVE => None,
+            CANCELLED => Some(Why::Cancelled(None)),
+            EXCEEDED => Some(Why::DeadlineExceeded),
+            // SAFETY: by contract.
+            cause => Some(Why::Cancelled(Some(unsafe { Arc::from_raw(cause) }))),
+        }
+    }
+}
+
+/// The word.
+pub(super) struct End(AtomicPtr<Cause>);
+
+impl End {
+    pub(super) const fn new() -> End {
+        End(AtomicPtr::new(LIVE))
+    }
+
+    /// Whether it ends by this call. Frees nothing.
+    pub(super) fn win(&self, why: &Why) -> bool {
+        let word = why.clone().into_word();
+        // ORDERING: Release pairs with the Acquire in `error` and `why`.
+        let won = self.0.compare_exchange(LIVE, word, Ordering::Release, Ordering::Relaxed).is_ok();
+        if !won {
+            // SAFETY: made above, and nobody else has it. Not the last count: `why` has one.
+            drop(unsafe { Why::from_word(word) });
+        }
+        won
+    }
+
+    /// Why it has ended, as far as is known.
+    pub(super) fn error(&self) -> Option<ContextError> {
+        // ORDERING: Acquire pairs with the Release in `win`: who sees the end sees what came before it.
+        match self.0.load(Ordering::Acquire) {
+            LIVE => None,
+            EXCEEDED => Some(ContextError::DeadlineExceeded),
+            _ => Some(ContextError::Cancelled),
+        }
+    }
+
+    /// As [`error`](End::error), with the cause.
+    pub(super) fn why(&self) -> Option<Why> {
+        // ORDERING: as in `error`.
+        let word = self.0.load(Ordering::Acquire);
+        if !matches!(word, LIVE | CANCELLED | EXCEEDED) {
+            // SAFETY: the word owns a count, and keeps it: it does not change any more.
+            unsafe { Arc::increment_strong_count(word.cast_const()) };
+        }
+        // SAFETY: a count was added for it just now, if it needs one.
+        unsafe { Why::from_word(word) }
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        // SAFETY: the word's own count, which goes with it.
+        drop(unsafe { Why::from_word(*self.0.get_mut()) });
+    }
+}
