@@ -70,7 +70,6 @@
 //! | senders that wait for a place compete for it | first come, first served |
 //! | – | [`Sender::close`], [`Receiver::close`], `is_closed` |
 //! | – | [`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async) |
-//! | `Select::select` without operations panics | waits for ever, as Go's `select {}` does |
 //! | `select! {}` does not compile | waits for ever |
 //! | a send's value that panics in `select!` ends the process | the panic goes on; the receiver it was meant for waits on |
 //! | a send's value in `select!` that drops or replaces its sender uses freed memory | it is sent to the channel that was selected |

@@ -169,7 +169,9 @@ impl<'a> Select<'a> {
 
     /// Selects an operation, waiting until one is ready. A moving call.
     ///
-    /// Without operations it waits for ever, as Go's `select {}` does.
+    /// # Panics
+    ///
+    /// If there are no operations. (The macro's `select! {}` waits for ever, as Go's does.)
     ///
     /// ```
     /// use gosched::chan::{Select, bounded};
@@ -180,7 +182,9 @@ impl<'a> Select<'a> {
     /// sel.recv(&r);
     /// assert_eq!(sel.select().recv(&r), Ok(1));
     /// ```
+    #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
+        assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
         run(&self.cases, Mode::Wait(Patience::Endless), self.order).expect("an endless wait has no end")
     }
 
@@ -249,7 +253,9 @@ impl<'a> Select<'a> {
     /// Waits until an operation is ready, and returns its number. By the time it is done, others may have come first. A moving
     /// call.
     ///
-    /// Without operations it waits for ever.
+    /// # Panics
+    ///
+    /// If there are no operations.
     ///
     /// ```
     /// use gosched::chan::{Select, bounded};
@@ -261,7 +267,9 @@ impl<'a> Select<'a> {
     /// assert_eq!(sel.ready(), receive);
     /// assert_eq!(r.try_recv(), Ok(1));
     /// ```
+    #[track_caller]
     pub fn ready(&mut self) -> usize {
+        assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
         self.run_ready(Mode::Wait(Patience::Endless)).expect("an endless wait has no end")
     }
 
