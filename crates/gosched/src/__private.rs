@@ -1,9 +1,13 @@
 //! What the attribute macros expand to. Not part of the API.
 
+// What the expansion names. It can't rely on `std` and `core`: a crate may have neither, or others of that name.
+pub use core::prelude::v1::test as plain_test;
+pub use core::{compile_error, concat, module_path};
+pub use std::process::{ExitCode, Termination};
+pub use std::time::Duration;
+
 use core::panic::Location;
-use std::process::ExitCode;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::dump;
 use crate::fatal::write_stderr;

@@ -2,6 +2,20 @@
 //!
 //! Rust's panic message names the OS thread, which says nothing here. A line with the goroutine's id, name and origin
 //! goes before it; the message itself is left to whatever hook was there, the user's own or std's.
+//!
+//! **Together.** The line and what the hook prints are two writes, and others panic too. So a panic prints in its *turn*, on
+//! goroutines and foreign threads alike. (Lines that are not about a panic may still come in between.)
+//!
+//! **Nobody waits for ever.** The hook is the user's: it may park, wait for a goroutine that panics as well, or never return. So
+//! a turn is no lock. Who waits counts on others giving theirs back; if nobody does for [`PATIENCE`], it takes the turn
+//! from whoever has it, who then has nothing to give back. A panic in a hook ends the process, and unwinding out of one gives
+//! the turn back.
+//!
+//! It blocks the thread, as std's own lock around a message does: a goroutine that panics stays on its thread anyway, and must not
+//! make a moving call here, which a stopped world would refuse. Its P is taken as from any other that is blocked (S20).
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::fatal::say;
 use crate::m::current;
@@ -14,9 +28,65 @@ pub(crate) fn install_hook() {
     }
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        let _turn = Turn::take();
         name_goroutine();
         previous(info);
     }));
+}
+
+/// Longer than any message takes to print, with a backtrace and on a crowded machine; not too long for a program that hangs in
+/// its hook.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whose turn it is to print.
+struct Turns {
+    /// The number of the turn that is under way.
+    current: Option<u64>,
+    /// How many there were.
+    taken: u64,
+    /// How many were given back, by whoever took them.
+    given_back: u64,
+}
+
+static TURNS: Mutex<Turns> = Mutex::new(Turns { current: None, taken: 0, given_back: 0 });
+static GIVEN_BACK: Condvar = Condvar::new();
+
+/// The right to print.
+struct Turn(u64);
+
+impl Turn {
+    fn take() -> Turn {
+        let mut turns = lock();
+        while turns.current.is_some() {
+            let seen = turns.given_back;
+            let nothing_new = |turns: &mut Turns| turns.current.is_some() && turns.given_back == seen;
+            let waited = GIVEN_BACK.wait_timeout_while(turns, PATIENCE, nothing_new);
+            let timeout;
+            (turns, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() {
+                break;
+            }
+        }
+        turns.taken += 1;
+        turns.current = Some(turns.taken);
+        Turn(turns.taken)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut turns = lock();
+        if turns.current == Some(self.0) {
+            turns.current = None;
+            turns.given_back += 1;
+            drop(turns);
+            GIVEN_BACK.notify_all();
+        }
+    }
+}
+
+fn lock() -> MutexGuard<'static, Turns> {
+    TURNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn name_goroutine() {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::child;
-use gosched::chan::{Select, after, bounded, never, unbounded};
+use gosched::chan::{after, bounded, never, unbounded};
 use gosched::{go, select};
 
 struct Counting;
@@ -46,7 +46,7 @@ fn reasons() {
             go(
                 || select! { recv(never::<u8>()) -> _ => (), recv(after(Duration::from_secs(3600))) -> _ => () },
             );
-            go(|| Select::new().select().index());
+            go(|| select! {});
             go(|| never::<u8>().recv());
             for _ in 0..20 {
                 gosched::sleep(Duration::from_millis(20));

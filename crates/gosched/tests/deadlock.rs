@@ -31,6 +31,12 @@ fn all_asleep() {
     }
 }
 
+/// S45, S48: `select! {}` waits for ever, as in Go, and is found as any other wait.
+fn an_empty_select() {
+    let outcome = child("an_empty_select", || gosched::run(|| gosched::select! {})).procs(2).run();
+    outcome.died(2, &[DEAD, "goroutine 1 [select (no cases)]:"]);
+}
+
 /// S48: found late, too: after work, sleeps, blocking calls and losses of the P.
 fn asleep_after_a_life() {
     let outcome = child("asleep_after_a_life", || {
@@ -171,6 +177,7 @@ fn no_false_alarm_while_it_hops() {
 fn main() {
     common::run_tests(&[
         ("all_asleep", all_asleep),
+        ("an_empty_select", an_empty_select),
         ("asleep_after_a_life", asleep_after_a_life),
         ("foreign_threads_that_wait_or_end", foreign_threads_that_wait_or_end),
         ("can_be_switched_off", can_be_switched_off),

@@ -134,6 +134,14 @@ fn names() {
     assert!(text(&*nul.unwrap_err()).contains("null"));
 }
 
+/// As std's, an id leaves room for `None`.
+#[test]
+fn an_optional_id_is_as_small_as_an_id() {
+    assert_eq!(size_of::<Option<thread::ThreadId>>(), size_of::<Option<std::thread::ThreadId>>());
+    assert_eq!(size_of::<Option<thread::ThreadId>>(), size_of::<thread::ThreadId>());
+    assert_eq!(format!("{:?}", gosched::run(|| thread::current().id())).split('(').next(), Some("ThreadId"));
+}
+
 /// S1: ids are unique over many generations of headers; the handle, the goroutine and the runtime agree on them.
 #[gosched::test(timeout = "120s")]
 fn ids_are_never_reused() {

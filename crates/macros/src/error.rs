@@ -19,7 +19,7 @@ impl Error {
     /// The error as source text: compiling it shows the message at the right place.
     pub fn into_compile_error(self) -> TokenStream {
         let Error { span, message } = self;
-        quote_spanned! { span=> ::core::compile_error! { #message } }
+        quote_spanned! { span=> ::gosched::__private::compile_error! { #message } }
     }
 
     #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! The user's function is kept whole, as an inner function of the same name: so its name shows in
 //! dumps and backtraces, a call of itself still means itself, and no name of ours can clash with one
-//! of its own. All paths are absolute, since the user may have a module called `std` or `core`, or
-//! may have imported `gosched::test` under the name of the built-in `#[test]`.
+//! of its own. All paths begin at `::gosched`, since the user may have no `std`, another crate or module
+//! of that name or `core`'s, or may have imported `gosched::test` under the name of the built-in `#[test]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -36,7 +36,7 @@ fn try_main(args: TokenStream, item: TokenStream) -> Result<TokenStream, Error> 
     let (inner, report) = (inner(&function), report(&function));
     Ok(quote! {
         #attributes
-        #visibility fn #name() -> ::std::process::ExitCode {
+        #visibility fn #name() -> ::gosched::__private::ExitCode {
             #inner
             ::gosched::__private::main(#report)
         }
@@ -54,19 +54,19 @@ fn try_test(args: TokenStream, item: TokenStream) -> Result<TokenStream, Error> 
     let plain_name = plain_name.trim_start_matches("r#");
     let call = quote! {
         ::gosched::__private::test(
-            ::core::concat!(::core::module_path!(), "::", #plain_name),
-            ::core::time::Duration::from_millis(#millis),
+            ::gosched::__private::concat!(::gosched::__private::module_path!(), "::", #plain_name),
+            ::gosched::__private::Duration::from_millis(#millis),
             #report,
         )
     };
     // The built-in harness wants `()` from a test that should panic; it fails the test if no panic
     // came, whatever the exit code.
     let (output, call) = match panics {
-        Panics::Expected => (TokenStream::new(), quote! { let _: ::std::process::ExitCode = #call; }),
-        Panics::Fail => (quote! { -> ::std::process::ExitCode }, call),
+        Panics::Expected => (TokenStream::new(), quote! { let _: ::gosched::__private::ExitCode = #call; }),
+        Panics::Fail => (quote! { -> ::gosched::__private::ExitCode }, call),
     };
     Ok(quote! {
-        #[::core::prelude::v1::test]
+        #[::gosched::__private::plain_test]
         #attributes
         #visibility fn #name() #output {
             #inner
@@ -108,7 +108,9 @@ fn inner(Function { name, output, body, .. }: &Function) -> TokenStream {
 /// that cannot be turned is reported where it stands. The allowed lints are for functions that return `!`.
 fn report(Function { name, output, .. }: &Function) -> TokenStream {
     let at_type = output.iter().cloned().flatten().next().map_or_else(Span::call_site, |first| first.span());
-    let report = quote_spanned! { at_type.resolved_at(Span::call_site())=> ::std::process::Termination::report(result) };
+    let report = quote_spanned! { at_type.resolved_at(Span::call_site())=>
+        ::gosched::__private::Termination::report(result)
+    };
     quote! {
         || {
             #[allow(unreachable_code, clippy::diverging_sub_expression)]
@@ -133,7 +135,7 @@ mod tests {
     fn main_keeps_visibility_attributes_and_return_type() {
         let text = expand(main, "", "/// Doc.\n pub fn start() -> Result<(), String> { Ok(()) }");
         assert!(text.contains("doc = \" Doc.\""), "{text}");
-        assert!(text.contains("pub fn start () -> :: std :: process :: ExitCode {"), "{text}");
+        assert!(text.contains("pub fn start () -> :: gosched :: __private :: ExitCode {"), "{text}");
         assert!(text.contains("fn start () -> Result < () , String > { Ok (()) }"), "{text}");
         assert!(text.contains(":: gosched :: __private :: main (||"), "{text}");
     }
@@ -141,9 +143,23 @@ mod tests {
     #[test]
     fn test_has_its_name_and_its_time() {
         let text = expand(test, "timeout = \"2m\"", "#[ignore] fn r#try() {}");
-        assert!(text.starts_with("# [:: core :: prelude :: v1 :: test] # [ignore]"), "{text}");
+        assert!(text.starts_with("# [:: gosched :: __private :: plain_test] # [ignore]"), "{text}");
         assert!(text.contains("module_path ! () , \"::\" , \"try\")"), "{text}");
         assert!(text.contains("from_millis (120000u64)"), "{text}");
+    }
+
+    #[test]
+    fn paths_begin_at_gosched() {
+        for (with, item) in [
+            (main as fn(_, _) -> _, "fn f() -> T {}"),
+            (main, "async fn f() {}"),
+            (test, "fn f() {}"),
+            (test, "#[should_panic] fn f() {}"),
+            (test, "fn f(n: T) {}"),
+        ] {
+            let text = expand(with, "", item);
+            assert!(!text.contains("std ::") && !text.contains("core ::"), "{text}");
+        }
     }
 
     #[test]
@@ -155,7 +171,7 @@ mod tests {
     #[test]
     fn mistakes_become_compile_errors_beside_a_stub() {
         let text = expand(main, "", "async fn main() {}");
-        assert!(text.starts_with(":: core :: compile_error !"), "{text}");
+        assert!(text.starts_with(":: gosched :: __private :: compile_error !"), "{text}");
         assert!(text.ends_with("fn main () { }"), "{text}");
         assert!(expand(test, "", "#[test] fn f() {}").contains("remove `#[test]`"));
         assert!(expand(test, "timeout = \"1\"", "fn f() {}").contains("is not a time"));

@@ -164,6 +164,19 @@ impl<T> Part for Receiver<T> {
     }
 }
 
+/// Undoes what was chosen, and panics, unless it is a panic that left it behind.
+///
+/// # Safety
+/// As [`Part::undo`].
+#[cold]
+pub(super) unsafe fn abandon(part: &dyn Part, chosen: Chosen<Waiter>, slot: *mut ()) {
+    // SAFETY: by contract.
+    unsafe { part.undo(chosen, slot) };
+    if !std::thread::panicking() {
+        panic!("dropped `SelectedOperation` without completing the operation");
+    }
+}
+
 /// Completes a send that was chosen.
 ///
 /// # Safety

@@ -77,9 +77,10 @@
 //! | – | [`Sender::close`], [`Receiver::close`], `is_closed` |
 //! | – | [`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async) |
 //! | – | [`send_ctx`](Sender::send_ctx), [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) |
-//! | `Select::select` without operations panics | waits for ever, as Go's `select {}` does |
 //! | `select! {}` does not compile | waits for ever |
 //! | a send's value that panics in `select!` ends the process | the panic goes on; the receiver it was meant for waits on |
+//! | a send's value in `select!` that drops or replaces its sender uses freed memory | it is sent to the channel that was selected |
+//! | a time-out or operand in `select!` that drops or replaces another operand uses freed memory | does not compile |
 //! | [`tick`] counts its period from when a value was received late | stays a whole number of periods away from the first |
 //!
 //! # Moving calls

@@ -169,7 +169,9 @@ impl<'a> Select<'a> {
 
     /// Selects an operation, waiting until one is ready. A moving call.
     ///
-    /// Without operations it waits for ever, as Go's `select {}` does.
+    /// # Panics
+    ///
+    /// If there are no operations. (The macro's `select! {}` waits for ever, as Go's does.)
     ///
     /// ```
     /// use gosched::chan::{Select, bounded};
@@ -180,8 +182,10 @@ impl<'a> Select<'a> {
     /// sel.recv(&r);
     /// assert_eq!(sel.select().recv(&r), Ok(1));
     /// ```
+    #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
-        select_endless(&self.cases, self.order)
+        assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
+        run(&self.cases, Mode::Wait(Patience::Endless), self.order).expect("an endless wait has no end")
     }
 
     /// As [`select`](Select::select), waiting for `timeout` at most. A moving call.
@@ -249,7 +253,9 @@ impl<'a> Select<'a> {
     /// Waits until an operation is ready, and returns its number. By the time it is done, others may have come first. A moving
     /// call.
     ///
-    /// Without operations it waits for ever.
+    /// # Panics
+    ///
+    /// If there are no operations.
     ///
     /// ```
     /// use gosched::chan::{Select, bounded};
@@ -261,11 +267,10 @@ impl<'a> Select<'a> {
     /// assert_eq!(sel.ready(), receive);
     /// assert_eq!(r.try_recv(), Ok(1));
     /// ```
+    #[track_caller]
     pub fn ready(&mut self) -> usize {
-        match self.run_ready(Mode::Wait(Patience::Endless)) {
-            Some(index) => index,
-            None => unreachable!("an endless wait has no end"),
-        }
+        assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
+        self.run_ready(Mode::Wait(Patience::Endless)).expect("an endless wait has no end")
     }
 
     /// As [`ready`](Select::ready), waiting for `timeout` at most. A moving call.
@@ -344,13 +349,6 @@ pub(super) fn run<'a>(cases: &[Case<'a>], mode: Mode, order: Order) -> Option<Se
     })
 }
 
-pub(super) fn select_endless<'a>(cases: &[Case<'a>], order: Order) -> SelectedOperation<'a> {
-    match run(cases, Mode::Wait(Patience::Endless), order) {
-        Some(operation) => operation,
-        None => unreachable!("an endless wait has no end"),
-    }
-}
-
 /// An operation that was selected and has to be completed, by [`send`](SelectedOperation::send) or
 /// [`recv`](SelectedOperation::recv): others count on it.
 ///
@@ -421,12 +419,7 @@ impl SelectedOperation<'_> {
     /// assert_eq!(sel.select().send(&s, 10), Err(SendError(10)));
     /// ```
     pub fn send<T>(mut self, s: &Sender<T>, msg: T) -> Result<(), SendError<T>> {
-        assert!(core::ptr::from_ref(s).cast() == self.handle, "passed a sender that wasn't selected");
-        match self.chosen.take() {
-            // SAFETY: chosen for this sender, and taken out, so this is the one completion.
-            Some(chosen) => unsafe { case::complete_send(s.chan(), chosen, msg) },
-            None => Err(SendError(msg)),
-        }
+        self.complete_send(s, msg)
     }
 
     /// Completes a receive. Never moves.
@@ -449,6 +442,29 @@ impl SelectedOperation<'_> {
     /// assert_eq!(sel.select().recv(&r), Err(RecvError));
     /// ```
     pub fn recv<T>(mut self, r: &Receiver<T>) -> Result<T, RecvError> {
+        self.complete_recv(r)
+    }
+
+    /// As [`send`](SelectedOperation::send), for the macros too, which do without moving it about.
+    #[inline]
+    pub(super) fn complete_send<T>(&mut self, s: &Sender<T>, msg: T) -> Result<(), SendError<T>> {
+        match self.take_chosen(s) {
+            // SAFETY: chosen for this sender, and taken out, so this is the one completion.
+            Some(chosen) => unsafe { case::complete_send(s.chan(), chosen, msg) },
+            None => Err(SendError(msg)),
+        }
+    }
+
+    /// What a send on `s` has come to, for whoever completes it.
+    #[inline]
+    pub(super) fn take_chosen<T>(&mut self, s: &Sender<T>) -> Option<Chosen<Waiter>> {
+        assert!(core::ptr::from_ref(s).cast() == self.handle, "passed a sender that wasn't selected");
+        self.chosen.take()
+    }
+
+    /// As [`recv`](SelectedOperation::recv).
+    #[inline]
+    pub(super) fn complete_recv<T>(&mut self, r: &Receiver<T>) -> Result<T, RecvError> {
         assert!(core::ptr::from_ref(r).cast() == self.handle, "passed a receiver that wasn't selected");
         let value = match self.chosen.take() {
             // SAFETY: chosen for this receiver, and taken out, so this is the one completion: a value of its is in the slot.
@@ -475,10 +491,7 @@ impl Drop for SelectedOperation<'_> {
     fn drop(&mut self) {
         if let Some(chosen) = self.chosen.take() {
             // SAFETY: chosen, and taken out just now, so it is not completed.
-            unsafe { self.part.undo(chosen, self.slot.as_ptr()) };
-            if !std::thread::panicking() {
-                panic!("dropped `SelectedOperation` without completing the operation");
-            }
+            unsafe { case::abandon(self.part, chosen, self.slot.as_ptr()) };
         }
     }
 }

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -64,10 +65,11 @@ impl Thread {
     /// assert_ne!(a.thread().id(), b.thread().id());
     /// ```
     pub fn id(&self) -> ThreadId {
-        match &self.0 {
-            Repr::Goroutine { id, .. } => ThreadId(*id),
-            Repr::Foreign(parker) => ThreadId(parker.id),
-        }
+        let id = match &self.0 {
+            Repr::Goroutine { id, .. } => *id,
+            Repr::Foreign(parker) => parker.id,
+        };
+        ThreadId(NonZeroU64::new(id).expect("ids begin at 1"))
     }
 
     /// Its name, if it has one.
@@ -114,13 +116,13 @@ impl fmt::Debug for Thread {
     }
 }
 
-/// The id of a goroutine or thread.
+/// The id of a goroutine or thread. Never 0, so that an `Option<ThreadId>` is no larger.
 ///
 /// ```
 /// gosched::run(|| assert_eq!(gosched::thread::current().id(), gosched::thread::current().id()));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ThreadId(u64);
+pub struct ThreadId(NonZeroU64);
 
 /// The calling goroutine's [`Thread`], or, on a thread that is not ours, that thread's. Never moves.
 ///

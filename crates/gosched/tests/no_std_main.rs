@@ -1,0 +1,16 @@
+//! `#[gosched::main]` in a program without std. It has no harness: that `main` runs is the test.
+#![no_std]
+
+/// Names of its own, also for whole crates.
+extern crate libc as core;
+extern crate libc as std;
+
+struct ExitCode;
+
+#[gosched::main]
+fn main() -> ::rustix::io::Result<()> {
+    let _ = ExitCode;
+    assert!(gosched::runtime::goroutine_id() == Some(1));
+    assert!(gosched::go(|| 6 * 7).join().is_ok_and(|answer| answer == 42));
+    Ok(())
+}
