@@ -4,6 +4,9 @@
 
 mod common;
 
+use std::io::Read;
+#[cfg(feature = "futures-io")]
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -125,6 +128,143 @@ fn no_false_alarm() {
     }
 }
 
+/// S48: a thread that is blocked outside our calls may always wake others, whatever it waits for: here, for another process.
+fn no_false_alarm_while_a_thread_is_blocked_outside() {
+    for (procs, how) in [(1, "read"), (2, "read"), (1, "recv"), (2, "recv")] {
+        child("no_false_alarm_while_a_thread_is_blocked_outside", || {
+            let mut command = std::process::Command::new("sh");
+            // Long enough for several looks, which are a second apart in the end.
+            let other = command.args(["-c", "sleep 2.5; echo x"]).stdout(std::process::Stdio::piped());
+            let mut other = other.spawn().unwrap();
+            let mut from_other = other.stdout.take().unwrap();
+            let (send, receive) = mpsc::channel();
+            gosched::run(|| {
+                let me = thread::current();
+                let mut reads = move || assert_eq!(from_other.read(&mut [0; 8]).unwrap(), 2);
+                if common::arg() == "read" {
+                    std::thread::spawn(move || {
+                        reads();
+                        me.unpark();
+                    });
+                } else {
+                    // This one waits for another thread, and that one is outside, too.
+                    std::thread::spawn(move || {
+                        receive.recv().unwrap();
+                        me.unpark();
+                    });
+                    std::thread::spawn(move || {
+                        reads();
+                        send.send(()).unwrap();
+                    });
+                }
+                go(thread::park);
+                thread::park();
+            });
+            other.wait().unwrap();
+        })
+        .procs(procs)
+        .arg(how)
+        .run()
+        .ok();
+    }
+}
+
+/// S4, S48: the goroutine that calls the wakers of async tasks is the library's own. It is not counted and not shown, and that it
+/// waits does not hide a deadlock; nor does the poller.
+#[cfg(feature = "futures-io")]
+fn what_is_the_librarys_own_does_not_count() {
+    use futures_io::AsyncRead;
+    use std::pin::Pin;
+    use std::task::{Context, Wake, Waker};
+
+    struct Notes(AtomicBool);
+    impl Wake for Notes {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    for procs in [1, 2, 8] {
+        let outcome = child("what_is_the_librarys_own_does_not_count", || {
+            gosched::run(|| {
+                let (ours, mut theirs) = gosched::os::unix::net::UnixStream::pair().unwrap();
+                let notes = Arc::new(Notes(AtomicBool::new(false)));
+                let waker = Waker::from(Arc::clone(&notes));
+                let mut cx = Context::from_waker(&waker);
+                assert!(Pin::new(&mut &ours).poll_read(&mut cx, &mut [0; 8]).is_pending());
+                let seen = || runtime::stop_the_world(|world| world.goroutines().count());
+                assert_eq!((runtime::num_goroutine(), seen()), (1, 1));
+                assert!(!runtime::stacks().contains("wakers"));
+                theirs.write_all(b"x").unwrap();
+                while !notes.0.load(Ordering::Relaxed) {
+                    gosched::sleep(Duration::from_millis(1));
+                }
+                println!("called: yes");
+                assert_eq!(runtime::num_goroutine(), 1);
+                thread::park();
+            })
+        })
+        .procs(procs)
+        .run()
+        .died(2, &[DEAD, "goroutine 1 [park]:"]);
+        assert_eq!(outcome.value("called"), "yes");
+        assert_eq!(outcome.stderr.matches("goroutine ").count(), 1, "{outcome:#?}");
+    }
+}
+
+/// S48: but code of others that it runs is shown: a waker that never returns.
+#[cfg(feature = "futures-io")]
+fn a_waker_that_waits_is_shown() {
+    use futures_io::AsyncRead;
+    use std::pin::Pin;
+    use std::task::{Context, Wake, Waker};
+
+    struct Parks;
+    impl Wake for Parks {
+        fn wake(self: Arc<Self>) {
+            thread::park();
+        }
+    }
+    let outcome = child("a_waker_that_waits_is_shown", || {
+        gosched::run(|| {
+            let (ours, mut theirs) = gosched::os::unix::net::UnixStream::pair().unwrap();
+            let waker = Waker::from(Arc::new(Parks));
+            let mut cx = Context::from_waker(&waker);
+            assert!(Pin::new(&mut &ours).poll_read(&mut cx, &mut [0; 8]).is_pending());
+            theirs.write_all(b"x").unwrap();
+            thread::park();
+        })
+    })
+    .procs(2)
+    .run();
+    outcome.died(2, &[DEAD, "goroutine 1 [park]:", "\"gosched wakers\" [park]:", "Parks"]);
+}
+
+/// The library's own goroutine keeps nothing of the user's: not the context that its first user runs under.
+#[cfg(feature = "futures-io")]
+fn the_librarys_own_goroutine_keeps_no_context() {
+    use futures_io::AsyncRead;
+    use gosched::context;
+    use std::pin::Pin;
+    use std::task::{Context, Waker};
+
+    child("the_librarys_own_goroutine_keeps_no_context", || {
+        gosched::run(|| {
+            let value = Arc::new(());
+            let ctx = context::background().with_value(Arc::clone(&value));
+            context::enter(&ctx, || {
+                let (ours, _theirs) = gosched::os::unix::net::UnixStream::pair().unwrap();
+                let mut cx = Context::from_waker(Waker::noop());
+                assert!(Pin::new(&mut &ours).poll_read(&mut cx, &mut [0; 8]).is_pending());
+            });
+            drop(ctx);
+            assert_eq!(Arc::strong_count(&value), 1);
+        });
+    })
+    .procs(2)
+    .run()
+    .ok();
+}
+
 /// S48: wake-ups that hop between goroutines, foreign threads and blocking calls, with everybody asleep in between as often
 /// as can be: never an alarm.
 fn no_false_alarm_while_it_hops() {
@@ -182,6 +322,16 @@ fn main() {
         ("foreign_threads_that_wait_or_end", foreign_threads_that_wait_or_end),
         ("can_be_switched_off", can_be_switched_off),
         ("no_false_alarm", no_false_alarm),
+        (
+            "no_false_alarm_while_a_thread_is_blocked_outside",
+            no_false_alarm_while_a_thread_is_blocked_outside,
+        ),
         ("no_false_alarm_while_it_hops", no_false_alarm_while_it_hops),
+        #[cfg(feature = "futures-io")]
+        ("what_is_the_librarys_own_does_not_count", what_is_the_librarys_own_does_not_count),
+        #[cfg(feature = "futures-io")]
+        ("a_waker_that_waits_is_shown", a_waker_that_waits_is_shown),
+        #[cfg(feature = "futures-io")]
+        ("the_librarys_own_goroutine_keeps_no_context", the_librarys_own_goroutine_keeps_no_context),
     ]);
 }

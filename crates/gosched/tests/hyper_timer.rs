@@ -39,6 +39,32 @@ fn sleeps_end_in_time() {
     block_on(Timer.sleep_until(Instant::now() - Duration::from_millis(1)));
 }
 
+/// A sleep that no clock can count is as long as can be: it does not panic, is not over, and can be set anew. So is one until the
+/// last moment that there is.
+#[gosched::test]
+fn the_longest_sleeps() {
+    let last = (0..64)
+        .rev()
+        .fold(Instant::now(), |last, bit| last.checked_add(Duration::from_secs(1 << bit)).unwrap_or(last));
+    let (sender, _woken) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Tell(sender, AtomicUsize::new(0))));
+    for mut sleep in [Timer.sleep(Duration::MAX), Timer.sleep_until(last)] {
+        // Of another executor, and of ours; twice, since only the second asks the clock.
+        for _ in 0..2 {
+            assert_eq!(sleep.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Pending);
+        }
+        block_on(async {
+            for _ in 0..2 {
+                assert_eq!(poll_once(&mut sleep).await, Poll::Pending);
+            }
+            Timer.reset(&mut sleep, last);
+            assert_eq!(poll_once(&mut sleep).await, Poll::Pending);
+            Timer.reset(&mut sleep, Instant::now() + SHORT);
+            sleep.await;
+        });
+    }
+}
+
 /// S18: on a thread that is not ours.
 #[test]
 fn a_foreign_thread_sleeps() {

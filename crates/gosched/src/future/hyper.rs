@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::block_on;
 use crate::time::{self, Alarm};
-use crate::timers::when_at;
+use crate::timers::{instant_after, when_at};
 
 /// Runs every future in a goroutine of its own.
 ///
@@ -39,7 +39,8 @@ where
     }
 }
 
-/// Time for hyper's time-outs, from the runtime's timers. A sleep that is not over costs no goroutine's stack.
+/// Time for hyper's time-outs, from the runtime's timers. A sleep that is not over costs no goroutine's stack. One that is too long
+/// for the clock to count takes a hundred years.
 ///
 /// ```
 /// use gosched::future::{block_on, hyper::Timer};
@@ -55,7 +56,7 @@ pub struct Timer;
 
 impl hyper::rt::Timer for Timer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn hyper::rt::Sleep>> {
-        Box::pin(Sleep::until(Instant::now() + duration))
+        Box::pin(Sleep::until(instant_after(duration)))
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn hyper::rt::Sleep>> {

@@ -42,6 +42,9 @@ pub(crate) type Name = Arc<Box<str>>;
 /// The id of the main goroutine.
 pub(crate) const MAIN_ID: u64 = 1;
 
+/// The creator of a goroutine that is hidden.
+const NOBODY_TO_SHOW: u64 = u64::MAX;
+
 #[repr(C, align(64))]
 pub(crate) struct G {
     // First cache line: what a switch and a queue need.
@@ -196,6 +199,12 @@ impl G {
         self.blocking.store(depth, Ordering::Relaxed);
     }
 
+    /// Whether those who list goroutines for the user leave it out: it is the library's own, and runs no code of anybody
+    /// else's now. By whoever makes it, then by itself.
+    pub(crate) fn hide(&self, hidden: bool) {
+        self.creator.store(if hidden { NOBODY_TO_SHOW } else { 0 }, Ordering::Relaxed);
+    }
+
     /// A status change that can only fail by a bug, which then ends the process with the G's state shown (S1).
     #[inline]
     pub(crate) fn transition(&self, from: Status, to: Status) {
@@ -280,7 +289,7 @@ impl G {
         self.inspect().and_then(|view| view.place)
     }
 
-    /// A look at a living goroutine; `None` if there is none.
+    /// A look at a living goroutine; `None` if there is none to show.
     pub(crate) fn inspect(&self) -> Option<View> {
         self.hold().map(|(_, view)| view)
     }
@@ -290,6 +299,9 @@ impl G {
         let scan = self.status.scan()?;
         // SAFETY: the scan bit keeps it alive.
         let (name, (creator, place)) = unsafe { (self.name().cloned(), self.origin()) };
+        if creator == NOBODY_TO_SHOW {
+            return None;
+        }
         let (state, waited) = match scan.status() {
             Status::Waiting | Status::Parking | Status::ParkingReady => {
                 (self.reason().text(), self.wait.lasted(now()))

@@ -25,6 +25,7 @@ use super::source::{Seen, Slot, Source};
 use super::{collect, count_left, count_waiter};
 use crate::future;
 use crate::g::{G, Name};
+use crate::m::{M, current};
 use crate::sched::{self, Caller, Commit, Role, SCHED, Spawn, Visitor};
 use crate::waiter::{WaitReason, Waiter};
 
@@ -172,14 +173,13 @@ fn ensure_runner() {
         let how = Spawn {
             name: Some(Name::new(Box::from("gosched wakers"))),
             class: None,
-            role: Role::Ordinary,
+            role: Role::System,
             group: None,
             locks: 0,
             place: Location::caller(),
         };
         // SAFETY: `run` borrows nothing, and its result is never taken: it does not end.
         let _detached = unsafe { sched::spawn(how, run) };
-        SCHED.discount_system_goroutine();
     });
 }
 
@@ -197,9 +197,18 @@ fn run() {
             due = core::mem::take(&mut pool.due);
             Commit::Refuse
         });
+        // What others' code does on this goroutine, it does in the open.
+        hide(false);
         while let Some(node) = due.pop() {
             // What a waker panics about is its own executor's business; the others must be called.
             let _ = catch_unwind(AssertUnwindSafe(|| node.task.wake()));
         }
+        hide(true);
+    }
+}
+
+fn hide(hidden: bool) {
+    if let Some(g) = current::current().and_then(M::cur_g) {
+        g.hide(hidden);
     }
 }

@@ -16,7 +16,7 @@ use crate::dump;
 use crate::m::current;
 use crate::sched::{self, Rt, SCHED};
 
-/// The number of goroutines that exist now, the main one included.
+/// The number of goroutines that exist now, the main one included. The library's own do not count.
 ///
 /// Never moves the calling goroutine.
 ///

@@ -100,7 +100,8 @@ pub struct World {
 }
 
 impl World {
-    /// All goroutines, in no particular order.
+    /// All goroutines, in no particular order. The library's own is left out, unless it runs code of others: it calls the
+    /// wakers of async tasks.
     ///
     /// ```
     /// gosched::run(|| {

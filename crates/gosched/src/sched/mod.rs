@@ -315,12 +315,6 @@ impl Sched {
         self.created.fetch_add(1, Ordering::Release);
     }
 
-    #[cfg(any(feature = "futures-io", feature = "hyper"))]
-    /// A goroutine that belongs to the system was made, and does not count (S4). It never ends.
-    pub(crate) fn discount_system_goroutine(&self) {
-        self.count_ended_without_p();
-    }
-
     fn count_ended_without_p(&self) {
         // ORDERING: Release pairs with `num_goroutine`.
         self.ended.fetch_add(1, Ordering::Release);

@@ -26,13 +26,23 @@ pub(crate) struct Spawn {
     pub(crate) place: &'static Location<'static>,
 }
 
-/// Which id a goroutine gets.
+/// Whose a goroutine is, and which id it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The next one.
     Ordinary,
     /// A closure of `run`: 1 for the first (S7).
     Main,
+    /// The next one, for a goroutine of the library's own: it is not counted, has no context, and is hidden (S4, `G::hide`). It never
+    /// ends.
+    #[cfg(any(feature = "futures-io", feature = "hyper"))]
+    System,
+}
+
+impl Role {
+    fn is_system(self) -> bool {
+        !matches!(self, Role::Ordinary | Role::Main)
+    }
 }
 
 /// Creates a goroutine that runs `f`, and queues it. Never moves the caller.
@@ -50,8 +60,12 @@ where
     if rt.is_none() {
         start::ensure_started();
     }
-    count_created(rt.as_ref());
-    let context = context::inherited(rt.as_ref());
+    let context = if how.role.is_system() {
+        None
+    } else {
+        count_created(rt.as_ref());
+        context::inherited(rt.as_ref())
+    };
     // SAFETY: by contract.
     let g = unsafe { bear(rt.as_ref(), how, context, room, f) };
     g.transition(g.status.get(), Status::Runnable);
@@ -141,8 +155,8 @@ where
     };
     let id = match (how.role, p) {
         (Role::Main, _) => SCHED.main_id(),
-        (Role::Ordinary, Some(p)) => p.new_id(),
-        (Role::Ordinary, None) => SCHED.new_ids(1),
+        (_, Some(p)) => p.new_id(),
+        (_, None) => SCHED.new_ids(1),
     };
     let birth = Birth {
         id,
@@ -159,6 +173,9 @@ where
     unsafe {
         g.begin(birth);
         room.store(g, f);
+    }
+    if how.role.is_system() {
+        g.hide(true);
     }
     g
 }

@@ -11,15 +11,7 @@ use super::func::{Func, Was};
 use crate::chan::timer::TimerChan;
 use crate::chan::{Receiver, never};
 use crate::context;
-use crate::timers::when_after;
-
-/// What is further away than this is as good as this.
-const FAR_AWAY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-
-fn after(d: Duration) -> Option<Instant> {
-    let now = Instant::now();
-    now.checked_add(d).or_else(|| now.checked_add(FAR_AWAY))
-}
+use crate::timers::{instant_after, when_after};
 
 /// One event in the future: a value on a channel, or a function that is run.
 ///
@@ -64,7 +56,7 @@ impl Timer {
     /// ```
     #[must_use]
     pub fn new(d: Duration) -> Timer {
-        let chan = TimerChan::new(after(d), None);
+        let chan = TimerChan::new(Some(instant_after(d)), None);
         Timer { receiver: Receiver::of_time(Arc::clone(&chan)), source: Source::Channel(chan) }
     }
 
@@ -137,7 +129,7 @@ impl Timer {
     /// ```
     pub fn reset(&self, d: Duration) -> bool {
         match &self.source {
-            Source::Channel(chan) => chan.set(after(d), None),
+            Source::Channel(chan) => chan.set(Some(instant_after(d)), None),
             Source::Func(func) => func.reset(when_after(d)) == Was::Waiting,
         }
     }
@@ -198,7 +190,7 @@ impl Ticker {
             !d.is_zero(),
             "non-positive interval for Ticker::new: give it a duration above zero, or use Timer for one event"
         );
-        let chan = TimerChan::new(after(d), Some(d));
+        let chan = TimerChan::new(Some(instant_after(d)), Some(d));
         Ticker { receiver: Receiver::of_time(Arc::clone(&chan)), chan }
     }
 
@@ -252,7 +244,7 @@ impl Ticker {
             !d.is_zero(),
             "non-positive interval for Ticker::reset: give it a duration above zero, or stop it"
         );
-        self.chan.set(after(d), Some(d));
+        self.chan.set(Some(instant_after(d)), Some(d));
     }
 }
 

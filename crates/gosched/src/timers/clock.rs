@@ -21,6 +21,15 @@ pub(crate) fn when_after(d: Duration) -> u64 {
     now().saturating_add(as_nanos(d)).min(NEVER - 1)
 }
 
+/// What is further away than this is as good as this.
+const FAR_AWAY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// The instant `d` from now; a duration that is too long to count ends in a hundred years.
+pub(crate) fn instant_after(d: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(d).unwrap_or_else(|| now + FAR_AWAY)
+}
+
 /// The time of `instant`. Reads no clock.
 pub(crate) fn when_at(instant: Instant) -> u64 {
     /// A moment by both clocks, which differ in where they begin.

@@ -31,7 +31,7 @@ use crate::waiter::{TIMED_OUT, Ticket, Waiter};
 
 use heap::{Entry, Heap};
 
-pub(crate) use clock::{NEVER, now, when_after, when_at};
+pub(crate) use clock::{NEVER, instant_after, now, when_after, when_at};
 
 /// The place of a timer that is in no heap.
 const NOWHERE: usize = usize::MAX;
