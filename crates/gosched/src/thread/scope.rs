@@ -58,7 +58,11 @@ where
     sched::prepare_to_wait();
     let scope = Scope { group: Group::new(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    scope.group.await_all();
+    match scope.group.is_empty() {
+        // A scope is a moving call whether it has to wait or not (S39).
+        true => crate::runtime::checkpoint(),
+        false => scope.group.await_all(),
+    }
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.group.has_unjoined_panic() => panic!("a scoped thread panicked"),
