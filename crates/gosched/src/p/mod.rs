@@ -61,6 +61,8 @@ pub(crate) struct P {
     /// Picks in a row that went on with the running slice. The owner's; the monitor reads it.
     inherited: AtomicU32,
     blocking_tick: AtomicU32,
+    /// The `sched_tick` whose goroutine has to give the P up itself. The monitor's; the owner reads it.
+    insisted: AtomicU32,
     /// How often others gave way to its M since a pick: the pick's `sched_tick` in the upper half, the number in the lower.
     given_way: AtomicU64,
     /// What the monitor saw of this P; its own.
@@ -143,6 +145,7 @@ impl P {
             cpu: AtomicU32::new(u32::MAX),
             inherited: AtomicU32::new(0),
             blocking_tick: AtomicU32::new(0),
+            insisted: AtomicU32::new(u32::MAX),
             given_way: AtomicU64::new(0),
             seen: Seen::new(),
             created: AtomicU64::new(0),
@@ -200,6 +203,17 @@ impl P {
     /// Blocking calls begun so far.
     pub(crate) fn blocking_tick(&self) -> u32 {
         self.blocking_tick.load(Ordering::Relaxed)
+    }
+
+    /// The monitor would take the P, but finds its M inside the runtime: whoever runs now is to give it up.
+    pub(crate) fn insist(&self) {
+        // ORDERING: Relaxed: the owner may act on it at any later call, or not at all; the next pick is another tick.
+        self.insisted.store(self.sched_tick(), Ordering::Relaxed);
+    }
+
+    /// Whether the goroutine that runs has to give the P up.
+    pub(crate) fn is_insisted(&self) -> bool {
+        self.insisted.load(Ordering::Relaxed) == self.sched_tick()
     }
 
     /// Picks so far, those aside that went on with a running slice.

@@ -36,7 +36,7 @@ impl Rt {
         }
     }
 
-    /// A request to yield stays for the next moving call. For a lost P an idle one is taken, if there is one: that moves
+    /// A request to yield stays for the next moving call, unless the monitor insists: then the P goes. For a lost P an idle one is taken, if there is one: that moves
     /// nobody. Else the call does without, as a foreign thread's would.
     #[cold]
     fn enter_slow(m: &'static M) -> Rt {
@@ -49,7 +49,7 @@ impl Rt {
                 m.acquire_p(p);
             }),
             Intr::Blocking => None,
-            Intr::None | Intr::Preempt => m.p(),
+            Intr::None | Intr::Preempt => SCHED.keep_p(m),
             Intr::Retaking => match m.owner.settle() {
                 Settled::Kept => m.p(),
                 Settled::Preempted => {

@@ -54,7 +54,12 @@ impl Group {
         }
     }
 
-    /// Waits until all members have ended. A moving call.
+    /// Whether all members have ended. By the group's owner, who alone adds some while there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().running == 0
+    }
+
+    /// Waits until all members have ended. A moving call, if it has to wait.
     pub(crate) fn await_all(&self, may_wait: &MayWait) {
         while self.0.lock().running > 0 {
             let _ = Caller::enter_by(may_wait).wait_unless(WaitReason::Join, |waiter| {

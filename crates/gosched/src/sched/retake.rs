@@ -43,12 +43,31 @@ impl Sched {
     /// For a call that never moves and has to block its thread: hands the P to somebody else at once, as the monitor would after a
     /// while. The goroutine goes on without, and its next moving call gets one again.
     pub(super) fn give_p_away(&self, rt: Rt) {
-        if rt.p().is_none() {
-            return;
+        if rt.p().is_some() {
+            self.part_with_p(rt.m, Taken::Blocked);
         }
-        if let Some(p) = rt.m.release_p() {
-            self.count_taken(rt.m, Taken::Blocked);
-            rt.m.owner.surrender(&mut self.taker.lock());
+    }
+
+    /// The P that the calling M keeps on entering for a call that never moves; `None` if the monitor insists on it (S39). The
+    /// goroutine then goes on without, as if it had been taken.
+    ///
+    /// By an M that has a P, inside the runtime.
+    pub(super) fn keep_p(&self, m: &'static M) -> Option<&'static P> {
+        let p = m.p()?;
+        if !p.is_insisted() {
+            return Some(p);
+        }
+        self.part_with_p(m, Taken::Computing);
+        thread::set_time_slice(0, TimeSlice::Long);
+        self.wait_at_gate(m);
+        None
+    }
+
+    /// Hands the P of the calling M, which has one, to somebody else. Inside the runtime.
+    fn part_with_p(&self, m: &'static M, why: Taken) {
+        if let Some(p) = m.release_p() {
+            self.count_taken(m, why);
+            m.owner.surrender(&mut self.taker.lock());
             self.hand_off_p(p);
         }
     }

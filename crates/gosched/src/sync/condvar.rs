@@ -116,7 +116,8 @@ impl Condvar {
         guard.poison().wrap(guard)
     }
 
-    /// Waits as long as `condition` says so: asked at once, and again after each notification. A moving call.
+    /// Waits as long as `condition` says so: asked at once, and again after each notification. A moving call, if it has
+    /// to wait.
     ///
     /// # Errors
     ///
@@ -205,7 +206,7 @@ impl Condvar {
         guard.poison().wrap((guard, result))
     }
 
-    /// As [`wait_while`](Condvar::wait_while), for `dur` at most. A moving call.
+    /// As [`wait_while`](Condvar::wait_while), for `dur` at most. A moving call, if it has to wait.
     ///
     /// # Errors
     ///

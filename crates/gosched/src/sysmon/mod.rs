@@ -5,8 +5,14 @@
 //! is blocked in the kernel, after its time slice if it computes, and then only after it was asked. The goroutine goes
 //! on undisturbed, without a P; the P goes to another M.
 //!
-//! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of what it has to say (the reporter
-//! says it), and runs nothing of the user's. It takes a P only
+//! Two clocks measure a slice. A goroutine is *asked* to yield when it has held its P for 10 ms by the wall clock: that is what
+//! the others have waited, and yielding at a moving call costs nobody anything. Its P is *taken* when its thread has computed
+//! for 10 ms: whoever loses it is one more thread for the kernel to run (D1). On a machine that is busy with others the two are
+//! far apart. (A loop of sends beside four busy threads on 2 CPUs, 2026-11-18: it gave way every 40 ms, 125 at most, when it
+//! was asked by its thread's time; every 11, 35 at most, since.)
+//!
+//! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of what it has to say (the
+//! reporter says it), and runs nothing of the user's. It takes a P only
 //! while work waits for one. What it remembers of a P is in [`Seen`], which nobody else touches.
 
 mod pace;
@@ -36,7 +42,8 @@ use tidy::Housekeeping;
 pub(crate) use probe::Probe;
 pub(crate) use stall::Held;
 
-/// How long a goroutine may compute while others wait (S37).
+/// How long a goroutine may hold its P while others wait, before it is asked to yield: by the wall clock, since that is what the
+/// others wait by. And how long it may compute, by its thread's own time, before its P is taken (S37).
 const TIME_SLICE: u64 = 10_000_000;
 /// How long it may keep its P by the wall clock, if the kernel does not let it use its slice up.
 const LONGEST_HOLD: u64 = 100_000_000;
@@ -97,18 +104,22 @@ impl Seen {
         before != tick
     }
 
-    /// How long the P has shown this tick under this M; 0 if it is new.
-    fn unchanged_for(&self, m: &M, tick: u32, now: u64) -> u64 {
-        let m = core::ptr::from_ref(m).cast_mut();
-        if self.m.load(Ordering::Relaxed) == m && self.sched_tick.load(Ordering::Relaxed) == tick {
-            return now.saturating_sub(self.since.load(Ordering::Relaxed));
+    /// How long the P has shown this tick under this M; 0 if it is new. In an announced blocking call it shows no M.
+    fn unchanged_for(&self, m: Option<&M>, tick: u32, now: u64) -> u64 {
+        let m = m.map_or(core::ptr::null_mut(), |m| core::ptr::from_ref(m).cast_mut());
+        let before = self.m.load(Ordering::Relaxed);
+        let same_m = before == m || before.is_null() || m.is_null();
+        let same = same_m && self.sched_tick.load(Ordering::Relaxed) == tick;
+        if !same {
+            self.sched_tick.store(tick, Ordering::Relaxed);
+            self.since.store(now, Ordering::Relaxed);
+            self.asked_at.store(0, Ordering::Relaxed);
         }
-        self.m.store(m, Ordering::Relaxed);
-        self.sched_tick.store(tick, Ordering::Relaxed);
-        self.since.store(now, Ordering::Relaxed);
-        self.cpu.store(0, Ordering::Relaxed);
-        self.asked_at.store(0, Ordering::Relaxed);
-        0
+        if !same || (before != m && before.is_null()) {
+            self.m.store(m, Ordering::Relaxed);
+            self.cpu.store(0, Ordering::Relaxed);
+        }
+        now.saturating_sub(self.since.load(Ordering::Relaxed))
     }
 
     /// How long the goroutine has computed in this tick, by its thread's own time: one that the kernel did not run has not
@@ -135,19 +146,31 @@ impl Seen {
     }
 }
 
+/// Whom a request to yield is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// One that has computed for most of its slice.
+    Computing,
+    /// One that has held its P for that long; but the kernel ran others, too.
+    Held,
+}
+
 /// What is to be done with a P that runs.
 enum Verdict {
     Leave,
     /// Look again soon: it is blocked, but perhaps only just.
     Suspect,
     /// Ask its goroutine to yield.
-    Ask,
+    Ask(Asked),
+    /// It would be taken, but its M is inside the runtime: tell it to give the P up itself.
+    Insist,
     /// Take it from this M.
     Take(&'static M, Taken),
 }
 
 /// A retake that was begun.
 struct Begun {
+    p: &'static P,
     m: &'static M,
     kind: Taken,
     retaking: Retaking,
@@ -292,7 +315,7 @@ impl Monitor {
         for p in SCHED.all_p() {
             match p.status() {
                 PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
-                PStatus::Blocking => tick = tick.max(retake_blocking(p, now)),
+                PStatus::Blocking => tick = tick.max(retake_blocking(p, now, waiting)),
                 PStatus::Running => {
                     let moved = p.seen.has_moved(p.sched_tick());
                     tick = tick.max(if moved { Tick::Calm } else { Tick::Busy });
@@ -300,11 +323,11 @@ impl Monitor {
                         continue;
                     }
                     match self.look(p, now, pause, &mut taker) {
-                        Verdict::Leave | Verdict::Ask => {}
+                        Verdict::Leave | Verdict::Ask(_) | Verdict::Insist => {}
                         Verdict::Suspect => tick = tick.max(Tick::Suspect),
                         Verdict::Take(m, kind) => {
                             let Some(place) = places.next() else { break };
-                            *place = begin(m, kind, &mut taker);
+                            *place = begin(p, m, kind, &mut taker);
                         }
                     }
                 }
@@ -326,9 +349,15 @@ impl Monitor {
         let Some(m) = p.m() else { return Verdict::Leave };
         let verdict = judge(p, m, now, pause);
         match verdict {
-            Verdict::Ask => {
-                self.hogged_at = Some(now);
-                SCHED.set_under_pressure(true);
+            Verdict::Ask(asked) => {
+                if asked == Asked::Computing {
+                    self.hogged_at = Some(now);
+                    SCHED.set_under_pressure(true);
+                }
+                let _ = m.owner.request_preempt(taker);
+            }
+            Verdict::Insist => {
+                p.insist();
                 let _ = m.owner.request_preempt(taker);
             }
             Verdict::Take(_, Taken::Blocked) if !self.may_hand_off(m, now) => return Verdict::Leave,
@@ -387,10 +416,13 @@ impl Slow {
 /// Retakes tried in one tick; the others wait for the next.
 const MAX_AT_ONCE: usize = 16;
 
-/// Takes a P from an announced blocking call: at the next tick if somebody wants it, else after 10 ms (S36).
-fn retake_blocking(p: &'static P, now: u64) -> Tick {
+/// Takes a P from an announced blocking call: at the next tick if somebody wants it, else after 10 ms (S36). From a goroutine
+/// that makes one short call after the other, at the end of its slice if work `is_waiting`: it can't be asked inside a call.
+fn retake_blocking(p: &'static P, now: u64, is_waiting: bool) -> Tick {
     let waited = p.seen.blocking_for(p.blocking_tick(), now);
-    let wanted = waited > 0 && (p.has_work() || SCHED.nobody_would_find_work());
+    let slice_is_over = p.seen.unchanged_for(None, p.sched_tick(), now) >= TIME_SLICE;
+    let wanted =
+        (waited > 0 && (p.has_work() || SCHED.nobody_would_find_work())) || (is_waiting && slice_is_over);
     if !(wanted || waited > BLOCKING_UNWANTED) || !SCHED.take_from_blocking(p, PStatus::Idle) {
         return Tick::Busy;
     }
@@ -399,45 +431,51 @@ fn retake_blocking(p: &'static P, now: u64) -> Tick {
 }
 
 fn judge(p: &P, m: &'static M, now: u64, pause: u64) -> Verdict {
-    let unchanged = p.seen.unchanged_for(m, p.sched_tick(), now);
+    let unchanged = p.seen.unchanged_for(Some(m), p.sched_tick(), now);
     let in_touch = unchanged < OUT_OF_TOUCH;
-    if (in_touch && pause < LONG_PAUSE) || m.owner.in_runtime() {
+    if in_touch && pause < LONG_PAUSE {
         return Verdict::Leave;
     }
-    if m.probe.is_blocked(m.tid()) {
+    // One that is inside can be asked, but neither is it blocked, nor can its P be taken.
+    let inside = m.owner.in_runtime();
+    if !inside && m.probe.is_blocked(m.tid()) {
         return if in_touch { Verdict::Suspect } else { Verdict::Take(m, Taken::Blocked) };
     }
     if in_touch {
         return Verdict::Leave;
     }
-    let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
     let computed = p.seen.computed(probe::cpu_time(m.tid()), unchanged);
-    if computed < slice && unchanged < LONGEST_HOLD {
-        return Verdict::Leave;
-    }
     match p.seen.asked_at.load(Ordering::Relaxed) {
+        0 if unchanged < TIME_SLICE => Verdict::Leave,
         0 => {
             p.seen.asked_at.store(unchanged, Ordering::Relaxed);
-            Verdict::Ask
+            Verdict::Ask(if 2 * computed >= unchanged { Asked::Computing } else { Asked::Held })
         }
-        asked_at if unchanged < asked_at + ANSWER_WITHIN => Verdict::Leave,
-        // On a machine that is busy with others it gets the time to answer.
-        asked_at if computed < slice + ANSWER_WITHIN && unchanged < asked_at + LONGEST_ANSWER => {
-            Verdict::Leave
-        }
+        asked_at if !has_had_its_time(computed, unchanged, unchanged - asked_at) => Verdict::Leave,
+        _ if inside => Verdict::Insist,
         _ => Verdict::Take(m, Taken::Computing),
     }
 }
 
-fn begin(m: &'static M, kind: Taken, taker: &mut TakerToken) -> Option<Begun> {
+/// Whether a goroutine that computes loses its P, `asked` after it was asked to yield. On a machine that is busy with others
+/// it is given the time to use its slice up, and to answer.
+fn has_had_its_time(computed: u64, unchanged: u64, asked: u64) -> bool {
+    let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
+    if computed < slice {
+        return unchanged >= LONGEST_HOLD + LONGEST_ANSWER;
+    }
+    asked >= LONGEST_ANSWER || (asked >= ANSWER_WITHIN && computed >= slice + ANSWER_WITHIN)
+}
+
+fn begin(p: &'static P, m: &'static M, kind: Taken, taker: &mut TakerToken) -> Option<Begun> {
     let retaking = m.owner.begin_retake(taker)?;
     SCHED.count_taken(m, kind);
-    Some(Begun { m, kind, retaking })
+    Some(Begun { p, m, kind, retaking })
 }
 
 /// Takes the P if the M is still in user code, and hands it to somebody else.
 fn finish(begun: Begun, taker: &mut TakerToken) -> Option<Taken> {
-    let Begun { m, kind, retaking } = begun;
+    let Begun { p: looked_at, m, kind, retaking } = begun;
     match m.owner.finish_retake_with(taker, retaking, || m.p()) {
         Some(Some(p)) => {
             p.stop();
@@ -449,6 +487,9 @@ fn finish(begun: Begun, taker: &mut TakerToken) -> Option<Taken> {
             Some(kind)
         }
         _ => {
+            if kind == Taken::Computing {
+                looked_at.insist();
+            }
             SCHED.count_kept(m);
             None
         }

@@ -58,7 +58,11 @@ where
     let may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("open a scope"));
     let scope = Scope { group: Group::new(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    scope.group.await_all(&may_wait);
+    match scope.group.is_empty() {
+        // A scope is a moving call whether it has to wait or not (S39).
+        true => crate::runtime::checkpoint(),
+        false => scope.group.await_all(&may_wait),
+    }
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.group.has_unjoined_panic() => panic!("a scoped thread panicked"),

@@ -46,6 +46,39 @@ fn others_run_with_the_p_that_was_taken() {
     });
 }
 
+/// S39: the monitor, which always finds the M inside, insists: the next call, though it does not move, gives the P up. Others run
+/// with it, and the goroutine goes on where it is. A request without that is left for the next moving call.
+#[test]
+fn a_call_that_does_not_move_gives_up_the_p_if_the_monitor_insists() {
+    let name = "sched::tests::taken::a_call_that_does_not_move_gives_up_the_p_if_the_monitor_insists";
+    succeeds_in_child(name, 1, || {
+        static RAN: AtomicUsize = AtomicUsize::new(0);
+        let ask = |insist: bool| {
+            let m = crate::m::current::current().unwrap();
+            let rt = Rt::enter().unwrap();
+            if insist {
+                rt.p().unwrap().insist();
+            }
+            assert!(m.owner.request_preempt(&mut SCHED.taker.lock()));
+            m.id
+        };
+        for round in 1..100 {
+            ask(false);
+            assert!(Rt::enter().unwrap().p().is_some());
+            yield_now();
+            let here = ask(true);
+            let other = crate::go(|| RAN.fetch_add(1, Ordering::Relaxed));
+            while RAN.load(Ordering::Relaxed) < round {
+                core::hint::spin_loop();
+            }
+            assert_eq!(crate::m::current::current().unwrap().id, here);
+            other.join().unwrap();
+            assert!(Rt::enter().unwrap().p().is_some());
+        }
+        assert_eq!(SCHED.computing_without_p(), 0);
+    });
+}
+
 /// D1: every kind of call copes with a lost P, and gets an idle one back if there is one.
 #[test]
 fn every_call_copes_with_a_lost_p() {
