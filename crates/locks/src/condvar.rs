@@ -14,7 +14,7 @@ use gosched_queue::sync::{AtomicU32, Ordering};
 use gosched_queue::{Lock, LockGuard};
 
 use crate::const_fn;
-use crate::line::{End, GRANTED, Line, Node};
+use crate::line::{End, GRANTED, Node, Numbered};
 
 /// The tag of a node that has settled is its number in line; before that it also has this bit.
 const UNSETTLED: u64 = 1 << 63;
@@ -36,11 +36,6 @@ pub struct Condvar<W> {
     /// Whether somebody may be in line. Written under the lock.
     waiting: AtomicU32,
     line: Lock<Numbered<W>>,
-}
-
-struct Numbered<W> {
-    line: Line<W>,
-    next: u64,
 }
 
 /// A node in line whose waiter has not settled yet. The line's lock is held as long as this lives.
@@ -65,7 +60,7 @@ impl<W> Condvar<W> {
     const_fn! {
         /// A condition variable that nobody waits for.
         pub const fn new() -> Condvar<W> {
-            Condvar { waiting: AtomicU32::new(0), line: Lock::new(Numbered { line: Line::new(), next: 0 }) }
+            Condvar { waiting: AtomicU32::new(0), line: Lock::new(Numbered::new()) }
         }
     }
 

@@ -1,19 +1,19 @@
 //! A counter that others wait to see at zero: the core of a wait group.
 //!
 //! ```text
-//!   word   QUEUED        somebody is in line (written under the line's lock)
+//!   word   QUEUED        somebody may be in line (written under the line's lock)
 //!          the rest      the counter
 //! ```
 //!
-//! Invariant: `QUEUED` is set only while the counter is above 0. The step to 0 while it is set is made under the line's lock,
-//! together with taking the whole line out: so a group may be used again at once, and those who waited for the last
-//! round are not confused with those who wait for the next.
+//! Those in line have numbers. Invariant: `QUEUED` is set only while the counter is above 0. The step to 0 while it is set is
+//! made under the line's lock, and says below which number everybody is to be woken: so a group may be used again at once,
+//! and those who waited for the last round are not confused with those who wait for the next.
 
 use gosched_queue::Lock;
 use gosched_queue::sync::{AtomicU64, Ordering};
 
 use crate::const_fn;
-use crate::line::{Acquire, End, Line, Place};
+use crate::line::{Acquire, End, GRANTED, Node, Numbered, Place};
 
 const QUEUED: u64 = 1;
 const ONE: u64 = 2;
@@ -31,16 +31,18 @@ const ONE: u64 = 2;
 /// ```
 pub struct Group<W> {
     word: AtomicU64,
-    line: Lock<Line<W>>,
+    line: Lock<Numbered<W>>,
 }
 
 /// What adding to the counter came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Add<W> {
+pub enum Add {
     /// It was added.
     Counted,
-    /// It was added, the counter is 0 now, and these are to be woken.
-    Zero(Line<W>),
+    /// It was added, the counter is 0 now, and those whose number is below this one are to be woken:
+    /// [`next_before`](Group::next_before).
+    Zero(u64),
     /// It was not added yet: [`add_last`](Group::add_last) is to be called, which takes the line's lock.
     Last,
     /// It was not added: the counter can't be this.
@@ -51,13 +53,13 @@ impl<W> Group<W> {
     const_fn! {
         /// A group whose counter is 0.
         pub const fn new() -> Group<W> {
-            Group { word: AtomicU64::new(0), line: Lock::new(Line::new()) }
+            Group { word: AtomicU64::new(0), line: Lock::new(Numbered::new()) }
         }
     }
 
     /// Adds `n` to the counter, unless that makes it 0 while somebody waits.
     #[inline]
-    pub fn add(&self, n: isize) -> Add<W> {
+    pub fn add(&self, n: isize) -> Add {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let next = match after(word, n) {
@@ -78,8 +80,8 @@ impl<W> Group<W> {
 
     /// As [`add`](Group::add), when somebody waits and the counter may become 0.
     #[cold]
-    pub fn add_last(&self, n: isize) -> Add<W> {
-        let mut line = self.line.lock();
+    pub fn add_last(&self, n: isize) -> Add {
+        let line = self.line.lock();
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let next = match after(word, n) {
@@ -90,7 +92,7 @@ impl<W> Group<W> {
             let next = if last { 0 } else { next };
             // ORDERING: as in `add`.
             match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if last => return Add::Zero(core::mem::take(&mut line)),
+                Ok(_) if last => return Add::Zero(line.next),
                 Ok(_) => return Add::Counted,
                 Err(now) => word = now,
             }
@@ -109,9 +111,30 @@ impl<W> Group<W> {
         self.word.load(Ordering::Relaxed) / ONE
     }
 
+    /// Takes the first in line out, if its number is below `bound`, for the caller to wake.
+    pub fn next_before(&self, bound: u64) -> Option<W> {
+        let mut line = self.line.lock();
+        while line.line.first_tag().is_some_and(|number| number < bound) {
+            // One that has given up is just taken out.
+            if let Some(waiter) = line.line.pop().and_then(|node| node.claim(GRANTED)) {
+                return Some(waiter);
+            }
+        }
+        None
+    }
+
+    /// After a wait that was ended by something else than [`next_before`](Group::next_before).
+    pub fn leave(&self, node: &Node<W>) {
+        let mut line = self.line.lock();
+        if node.is_linked() {
+            // SAFETY: it was put into this line, and is still in it.
+            unsafe { line.line.remove(node) };
+        }
+    }
+
     /// Sees the counter at 0, or gets a place in the line; being woken there means that it was.
-    pub fn wait(&self) -> Acquire<'_, W, Line<W>> {
-        let line = self.line.lock();
+    pub fn wait(&self) -> Acquire<'_, W, Numbered<W>> {
+        let mut line = self.line.lock();
         loop {
             if self.is_zero() {
                 return Acquire::Acquired;
@@ -121,7 +144,9 @@ impl<W> Group<W> {
             if word != 0
                 && self.word.compare_exchange_weak(word, queued, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
-                return Acquire::Wait(Place::new(line, |line| line, End::Back));
+                let number = line.next;
+                line.next += 1;
+                return Acquire::Wait(Place::new(line, |line| &mut line.line, End::Back).tagged(number));
             }
         }
     }

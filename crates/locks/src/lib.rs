@@ -25,11 +25,11 @@ mod semaphore;
 pub use barrier::{Arrival, Barrier, Gathering};
 pub use condvar::{Condvar, Joined, Notified};
 pub use group::{Add, Group};
-pub use line::{Acquire, GRANTED, Line, Node, Place, RETRY};
+pub use line::{Acquire, GRANTED, Line, Node, Numbered, Place, RETRY};
 pub use mutex::{Attempt, Mutex, STARVING_AFTER, Unlocked};
 pub use once::{Once, Poison, Start, State, Until};
 pub use rwlock::{Lines, RwLock, TooManyReaders};
-pub use semaphore::{Permits, Semaphore, TooManyPermits};
+pub use semaphore::{Permits, Semaphore, Served, TooManyPermits};
 
 /// Declares a `const fn` that is a plain `fn` under loom, whose atomics cannot be made at compile time.
 macro_rules! const_fn {

@@ -8,7 +8,10 @@
 //!   lock only, which publishes them (they are atomics so that this file needs little `unsafe`, all `Relaxed`);
 //! - `next` is null exactly while the node is in no line;
 //! - whoever takes a node out owns it until it has claimed its ticket and woken the waiter; after that it does not touch it;
-//! - a waiter does not let its node go before it was taken out.
+//! - a waiter does not let its node go before it was taken out;
+//! - where a waiter may give up, because time or a context has claimed its ticket, it takes its node out itself, under the
+//!   lock, unless that was done; and whoever else takes one out claims it before it releases the lock. So it does not touch a
+//!   node that may be gone, and what it has to give goes to somebody who takes it.
 
 use core::ptr::{NonNull, null_mut};
 
@@ -168,6 +171,18 @@ impl<W> Line<W> {
         }
     }
 
+    /// Takes the first one out that has not given up, and ends its wait. Whether others were passed over.
+    pub(crate) fn claim_next(&mut self, outcome: Outcome) -> (Option<W>, bool) {
+        let mut passed_over = false;
+        while let Some(node) = self.pop() {
+            match node.claim(outcome) {
+                Some(waiter) => return (Some(waiter), passed_over),
+                None => passed_over = true,
+            }
+        }
+        (None, passed_over)
+    }
+
     /// Takes the first one out.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<TakenOut<W>> {
@@ -181,6 +196,19 @@ impl<W> Line<W> {
 impl<W> Default for Line<W> {
     fn default() -> Line<W> {
         Line::new()
+    }
+}
+
+/// A line whose waiters are numbered in the order they came.
+pub struct Numbered<W> {
+    pub(crate) line: Line<W>,
+    /// The number of the next one.
+    pub(crate) next: u64,
+}
+
+impl<W> Numbered<W> {
+    pub(crate) const fn new() -> Numbered<W> {
+        Numbered { line: Line::new(), next: 0 }
     }
 }
 
@@ -212,8 +240,8 @@ pub(crate) struct TakenOut<W>(NonNull<Node<W>>);
 impl<W> TakenOut<W> {
     /// Ends the wait; `None` if somebody else has. Not to be touched afterwards, since the node may go away.
     pub(crate) fn claim(self, outcome: Outcome) -> Option<W> {
-        // SAFETY: it is valid until claimed. Who else may claim it is its own waiter (its time being over), which
-        // takes the line's lock before it lets the node go; such a node is claimed under that lock.
+        // SAFETY: it is valid until claimed. If somebody else may claim it (time, or a context), its waiter takes the
+        // line's lock before it lets the node go, and this is called under that lock.
         unsafe { self.0.as_ref() }.ticket.claim(outcome)
     }
 
@@ -238,19 +266,39 @@ pub struct Place<'l, W, S> {
     state: LockGuard<'l, S>,
     line: fn(&mut S) -> &mut Line<W>,
     end: End,
+    /// What the core has to say about the node, instead of the waiter.
+    tag: Option<u64>,
 }
 
 impl<'l, W, S> Place<'l, W, S> {
     pub(crate) fn new(state: LockGuard<'l, S>, line: fn(&mut S) -> &mut Line<W>, end: End) -> Self {
-        Place { state, line, end }
+        Place { state, line, end, tag: None }
+    }
+
+    pub(crate) fn tagged(self, tag: u64) -> Self {
+        Place { tag: Some(tag), ..self }
     }
 
     /// Puts the node in the line with its waiter, and releases the line's lock. From here on the waiter may be woken.
     ///
     /// # Safety
     /// The node is in no line, and stays where it is until its [`outcome`](Node::outcome) is known.
-    pub unsafe fn take(mut self, node: &Node<W>, waiter: W) {
+    pub unsafe fn take(self, node: &Node<W>, waiter: W) {
         node.ticket.put(waiter);
+        // SAFETY: by contract.
+        unsafe { self.join(node) };
+    }
+
+    /// As [`take`](Place::take), for a node whose [ticket](Node::ticket) has its waiter, and may be claimed by others than
+    /// the core.
+    ///
+    /// # Safety
+    /// The node is in no line, and stays where it is until its [`outcome`](Node::outcome) is known and, if that is neither
+    /// [`GRANTED`] nor [`RETRY`], it has left the line by the core's `leave`.
+    pub unsafe fn join(mut self, node: &Node<W>) {
+        if let Some(tag) = self.tag {
+            node.set_tag(tag);
+        }
         // SAFETY: by contract.
         unsafe { (self.line)(&mut self.state).push(node, self.end) };
     }

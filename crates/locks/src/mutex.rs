@@ -10,7 +10,7 @@
 //!
 //! ```text
 //!   LOCKED    somebody has it, or has been given it
-//!   QUEUED    there is somebody in the line (written under the line's lock)
+//!   QUEUED    there is somebody in the line (written under the line's lock, and exact whenever that is free)
 //!   WOKEN     somebody is on its way to compete: an unlock need not wake another one
 //!   STARVING  not to be taken, only to be given
 //! ```
@@ -23,7 +23,10 @@
 //! - `STARVING` is set under the line's lock, by one who goes to the line's front, while the lock is `LOCKED`; and
 //!   cleared by a hand-over only. `STARVING` without `LOCKED` is the moment between an unlock and its hand-over: then
 //!   nothing but joining the line is possible, and the hand-over is that unlocker's alone.
-//! - A mutex waiter never leaves the line by itself.
+//! - A waiter that gives up ([`leave`](Mutex::leave)) is in the line, so no bit is its own and it owes nothing to anybody. One
+//!   that was woken to compete owns `WOKEN`, and gives that back by joining the line before it gives up.
+//! - Whoever looks for one to wake or to give the lock to passes over those that have given up; if nobody is left, it takes
+//!   back what it has said in the word, under the line's lock, where nobody can have joined meanwhile.
 
 use gosched_queue::Lock;
 use gosched_queue::sync::{AtomicU32, Ordering};
@@ -189,27 +192,53 @@ impl<W> Mutex<W> {
                 Err(now) => word = now,
             }
         }
-        let first = line.pop();
-        drop(line);
-        first?.claim(RETRY)
+        let (next, passed_over) = line.claim_next(RETRY);
+        if passed_over {
+            let woken = if next.is_none() { WOKEN } else { 0 };
+            let queued = if line.is_empty() { QUEUED } else { 0 };
+            self.word.fetch_and(!(woken | queued), Ordering::Relaxed);
+        }
+        next
     }
 
-    /// Gives the lock, which the caller has just released, to the first in line, for the caller to wake. `now` is the time.
+    /// Gives the lock, which the caller has just released, to the first in line, for the caller to wake. `now` is the time. If
+    /// all have given up, the lock is free.
     pub fn hand_over(&self, now: u64) -> Option<W> {
         let mut line = self.line.lock();
-        let first = line.pop().expect("a starving mutex has somebody in line");
-        let waited = now.saturating_sub(first.node().tag());
+        let mut next = None;
+        let mut waited = 0;
+        while let Some(first) = line.pop() {
+            waited = now.saturating_sub(first.node().tag());
+            next = first.claim(GRANTED);
+            if next.is_some() {
+                break;
+            }
+        }
         let mut over = 0;
         if line.is_empty() {
             over = QUEUED | STARVING;
         } else if waited < STARVING_AFTER {
             over = STARVING;
         }
+        let locked = if next.is_some() { LOCKED } else { 0 };
         // Under the line's lock nobody else changes the word while the mutex is starving and free.
         let word = self.word.load(Ordering::Relaxed);
-        self.word.store((word | LOCKED) & !over, Ordering::Relaxed);
-        drop(line);
-        first.claim(GRANTED)
+        // ORDERING: Release: if the lock becomes free by this, who takes it sees what the holder before did, as by `unlock`.
+        self.word.store((word | locked) & !over, Ordering::Release);
+        next
+    }
+
+    /// After a wait in the line that was ended by something else than an unlock.
+    pub fn leave(&self, node: &Node<W>) {
+        let mut line = self.line.lock();
+        if !node.is_linked() {
+            return;
+        }
+        // SAFETY: it was put into this line, and is still in it.
+        unsafe { line.remove(node) };
+        if line.is_empty() {
+            self.word.fetch_and(!QUEUED, Ordering::Relaxed);
+        }
     }
 }
 

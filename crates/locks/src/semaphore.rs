@@ -1,22 +1,24 @@
 //! The semaphore: a number of permits, given out strictly in the order they were asked for.
 //!
-//! Invariant: while somebody is in line there are fewer permits than the first one wants. So nobody is overtaken: one that
-//! comes while others wait waits too, however little it wants.
+//! Invariants:
+//! - nobody is overtaken: one that comes while others wait waits too, however little it wants;
+//! - while somebody is in line there are fewer permits than the first one wants, or somebody is about to
+//!   [`serve`](Semaphore::serve): who has added permits, or has left the line, whose first it may have been.
 
 use gosched_queue::Lock;
 
 use crate::const_fn;
-use crate::line::{Acquire, End, Line, Place};
+use crate::line::{Acquire, End, GRANTED, Line, Node, Place};
 
 /// The core of a semaphore. `W` is how to wake a waiter. The tag of a waiter's node is the number of permits it wants.
 ///
 /// ```
-/// use gosched_locks::{Acquire, Semaphore};
+/// use gosched_locks::{Acquire, Semaphore, Served};
 ///
 /// let semaphore: Semaphore<std::thread::Thread> = Semaphore::new(3);
 /// assert!(matches!(semaphore.acquire(2), Acquire::Acquired));
 /// assert!(!semaphore.try_acquire(2));
-/// assert!(semaphore.release(2).unwrap().is_empty());
+/// assert_eq!(semaphore.release(2), Ok(Served::All));
 /// assert_eq!(semaphore.available(), 3);
 /// ```
 pub struct Semaphore<W>(Lock<Permits<W>>);
@@ -31,7 +33,21 @@ pub struct Permits<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyPermits;
 
+/// Whether somebody waits for permits that may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Served {
+    /// Nobody is in line.
+    All,
+    /// [`serve`](Semaphore::serve) is to be called until there is nobody to be woken.
+    NotYet,
+}
+
 impl<W> Permits<W> {
+    fn served(&self) -> Served {
+        if self.line.is_empty() { Served::All } else { Served::NotYet }
+    }
+
     fn take(&mut self, n: usize) -> bool {
         let enough = n == 0 || (self.line.is_empty() && n <= self.available);
         if enough {
@@ -64,27 +80,42 @@ impl<W> Semaphore<W> {
         Acquire::Wait(Place::new(permits, |permits| &mut permits.line, End::Back))
     }
 
-    /// Adds `n` permits. Returns those who have what they want by it, to be woken.
+    /// Adds `n` permits.
     ///
     /// # Errors
     ///
     /// If there are too many permits to count; nothing has changed then.
-    pub fn release(&self, n: usize) -> Result<Line<W>, TooManyPermits> {
+    pub fn release(&self, n: usize) -> Result<Served, TooManyPermits> {
         let mut permits = self.0.lock();
         permits.available = permits.available.checked_add(n).ok_or(TooManyPermits)?;
-        let mut served = Line::new();
+        Ok(permits.served())
+    }
+
+    /// Gives the first in line what it wants, if that is there, for the caller to wake.
+    pub fn serve(&self) -> Option<W> {
+        let mut permits = self.0.lock();
         while let Some(wanted) = permits.line.first_tag() {
             let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
             if wanted > permits.available {
                 break;
             }
-            permits.available -= wanted;
-            if let Some(node) = permits.line.pop() {
-                // SAFETY: just taken out of the one line; valid until claimed, which it is when it is woken.
-                unsafe { served.push(node.node(), End::Back) };
+            // One that has given up is just taken out.
+            if let Some(waiter) = permits.line.pop().and_then(|node| node.claim(GRANTED)) {
+                permits.available -= wanted;
+                return Some(waiter);
             }
         }
-        Ok(served)
+        None
+    }
+
+    /// After a wait that was ended by something else than [`serve`](Semaphore::serve): those behind it may be next.
+    pub fn leave(&self, node: &Node<W>) -> Served {
+        let mut permits = self.0.lock();
+        if node.is_linked() {
+            // SAFETY: it was put into this line, and is still in it.
+            unsafe { permits.line.remove(node) };
+        }
+        permits.served()
     }
 
     /// How many permits are there.
@@ -112,11 +143,37 @@ mod tests {
         }
         assert!(!semaphore.try_acquire(1));
         assert!(semaphore.try_acquire(0), "nothing is always there");
-        assert_eq!(semaphore.release(1).unwrap().collect::<Vec<_>>(), ["three"]);
-        assert_eq!(semaphore.available(), 0);
-        assert_eq!(semaphore.release(3).unwrap().collect::<Vec<_>>(), ["one", "two"]);
-        assert!(semaphore.release(usize::MAX).unwrap().is_empty());
+        let serve_all = || core::iter::from_fn(|| semaphore.serve()).collect::<Vec<_>>();
+        assert_eq!(semaphore.release(1), Ok(Served::NotYet));
+        assert!(!semaphore.try_acquire(1), "it is for the first in line");
+        assert_eq!((serve_all(), semaphore.available()), (vec!["three"], 0));
+        assert_eq!(semaphore.release(3), Ok(Served::NotYet));
+        assert_eq!(serve_all(), ["one", "two"]);
+        assert_eq!(semaphore.release(usize::MAX), Ok(Served::All));
         assert!(semaphore.release(1).is_err());
         assert_eq!(semaphore.available(), usize::MAX);
+    }
+
+    /// One that gives up lets those behind it be served; one that has given up and is still in line gets nothing.
+    #[test]
+    fn who_gives_up_is_passed_over() {
+        const GAVE_UP: gosched_queue::Outcome = gosched_queue::Outcome::MIN;
+        let semaphore: Semaphore<&str> = Semaphore::new(1);
+        let nodes = [Node::new(2), Node::new(2), Node::new(1)];
+        for (node, name) in nodes.iter().zip(["first", "second", "third"]) {
+            let Acquire::Wait(place) = semaphore.acquire(node.tag() as usize) else {
+                panic!("{name} must wait")
+            };
+            // SAFETY: the nodes outlive the semaphore's line.
+            unsafe { place.take(node, name) };
+        }
+        assert_eq!(nodes[0].ticket().claim(GAVE_UP), Some("first"));
+        assert_eq!(semaphore.leave(&nodes[0]), Served::NotYet);
+        assert_eq!(semaphore.serve(), None, "the second wants 2");
+        assert_eq!(nodes[1].ticket().claim(GAVE_UP), Some("second"));
+        assert_eq!(semaphore.release(1), Ok(Served::NotYet));
+        assert_eq!(semaphore.serve(), Some("third"));
+        assert_eq!(semaphore.leave(&nodes[1]), Served::All, "it was taken out");
+        assert_eq!((semaphore.serve(), semaphore.available()), (None, 1));
     }
 }

@@ -9,6 +9,12 @@
 //! - `take_if_free` or `acquire` that take the lock while it is `STARVING`: two holders
 //!   (`a_lock_that_is_being_handed_over_is_not_taken`);
 //! - `wake_next` that does not mind `STARVING`: nobody is left to hand over to (`a_late_wake_up_does_not_disturb_a_hand_over`).
+//!
+//! Seen to fail (2026-11-18), by `who_gives_up_is_passed_over` or `a_hand_over_passes_over_who_gives_up`:
+//! - `wake_next` or `hand_over` that stop at one that has given up;
+//! - `wake_next` that leaves `WOKEN` behind when all have given up; `hand_over` that then leaves the lock `STARVING` or locked, or
+//!   frees it `Relaxed`;
+//! - `leave` that leaves the node in line, or `QUEUED` set.
 
 #![cfg(loom)]
 
@@ -18,7 +24,7 @@ use gosched_locks::{Acquire, Attempt, GRANTED, Mutex, Node, STARVING_AFTER, Unlo
 use gosched_queue::Note;
 use loom::sync::Arc;
 use loom::thread;
-use support::{Guarded, Waiter, check, lock, unlock, wake};
+use support::{GAVE_UP, Guarded, Waiter, check, lock, lock_or_give_up, unlock, wake};
 
 const LONG: u64 = STARVING_AFTER + 1;
 
@@ -71,17 +77,60 @@ fn hand_over() {
     turns(2, 3, 2, LONG);
 }
 
+/// Some give up: those behind them get their turn, nobody has the lock beside another, and in the end it is free and nobody is in
+/// line. `hasty` threads give up, `patient` ones wait; the main thread is one of these.
+fn giving_up(preemptions: usize, hasty: usize, patient: usize, waits: u64) {
+    check(preemptions, move || {
+        let model = Model::new();
+        let hasty: Vec<_> = (0..hasty)
+            .map(|_| {
+                let model = model.clone();
+                thread::spawn(move || {
+                    let got = lock_or_give_up(&model.mutex, waits);
+                    if got {
+                        model.guarded.add_one();
+                        unlock(&model.mutex, waits);
+                    }
+                    usize::from(got)
+                })
+            })
+            .collect();
+        let patient: Vec<_> = (1..patient)
+            .map(|_| {
+                let model = model.clone();
+                thread::spawn(move || model.turn(waits))
+            })
+            .collect();
+        model.turn(waits);
+        let turns = patient.len() + 1;
+        patient.into_iter().for_each(|other| other.join().unwrap());
+        let got: usize = hasty.into_iter().map(|other| other.join().unwrap()).sum();
+        assert!(model.mutex.try_lock_fast(), "free in the end, and no bit is left");
+        assert_eq!(model.guarded.get(), turns + got);
+    });
+}
+
+#[test]
+fn who_gives_up_is_passed_over() {
+    for waits in [0, LONG] {
+        giving_up(4, 1, 1, waits);
+        giving_up(3, 1, 2, waits);
+        giving_up(3, 2, 1, waits);
+    }
+}
+
 /// The main thread holds the lock, and also plays one who has been woken, has lost, and stands in line again, starving.
-fn starving() -> (Arc<Model>, Box<Node<Waiter>>) {
+fn starving() -> (Arc<Model>, Box<Node<Waiter>>, Waiter) {
     let model = Model::new();
     let mutex = &model.mutex;
     assert!(mutex.try_lock_fast());
     let mut attempt = Attempt::new();
     let [first, second] = [Box::new(Node::new(0)), Box::new(Node::new(0))];
+    let note = Arc::new(Note::new());
     for (node, unlocks) in [(&first, true), (&second, false)] {
         let Acquire::Wait(place) = mutex.acquire(&mut attempt) else { panic!("it is held") };
         // SAFETY: the first is claimed right below, the second is kept by the caller until it is.
-        unsafe { place.take(node, Arc::new(Note::new())) };
+        unsafe { place.take(node, note.clone()) };
         if unlocks {
             assert_eq!(mutex.unlock(), Unlocked::WakeNext);
             assert!(mutex.wake_next().is_some());
@@ -89,7 +138,7 @@ fn starving() -> (Arc<Model>, Box<Node<Waiter>>) {
             assert!(!attempt.woken(node, || LONG));
         }
     }
-    (model, second)
+    (model, second, note)
 }
 
 /// Gives the lock to the one in line, and plays that one.
@@ -106,7 +155,7 @@ fn hand_over_to(model: &Model, node: &Node<Waiter>) {
 #[test]
 fn a_lock_that_is_being_handed_over_is_not_taken() {
     check(3, || {
-        let (model, node) = starving();
+        let (model, node, _) = starving();
         let others = [false, true].map(|tries| {
             let model = model.clone();
             thread::spawn(move || {
@@ -128,12 +177,42 @@ fn a_lock_that_is_being_handed_over_is_not_taken() {
 #[test]
 fn a_late_wake_up_does_not_disturb_a_hand_over() {
     check(3, || {
-        let (model, node) = starving();
+        let (model, node, _) = starving();
         let late = {
             let model = model.clone();
             thread::spawn(move || wake(model.mutex.wake_next()))
         };
         hand_over_to(&model, &node);
         late.join().unwrap();
+    });
+}
+
+/// The first in line gives up when the lock may be on its way to it: then it goes to the one behind, or is free for whoever comes.
+#[test]
+fn a_hand_over_passes_over_who_gives_up() {
+    check(3, || {
+        let (model, node, note) = starving();
+        let hasty = {
+            let model = model.clone();
+            thread::spawn(move || {
+                if node.ticket().claim(GAVE_UP).is_some() {
+                    return model.mutex.leave(&node);
+                }
+                note.sleep();
+                assert_eq!(node.outcome(), Some(GRANTED));
+                model.guarded.add_one();
+                unlock(&model.mutex, LONG);
+            })
+        };
+        let patient = {
+            let model = model.clone();
+            thread::spawn(move || model.turn(LONG))
+        };
+        model.guarded.add_one();
+        unlock(&model.mutex, LONG);
+        patient.join().unwrap();
+        hasty.join().unwrap();
+        assert!(model.mutex.try_lock_fast(), "free in the end, and no bit is left");
+        assert!(model.guarded.get() >= 2);
     });
 }

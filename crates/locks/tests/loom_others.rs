@@ -6,17 +6,21 @@
 //! - `Group`: `add` or `is_zero` `Relaxed`; `wait` that does not set `QUEUED`; a step to 0 that leaves it set;
 //! - `Once`: `finish` or `is_complete` `Relaxed`; `start` that drops `QUEUED`, `wait` that does not set it;
 //! - `Barrier`: a count that does not begin again at 0.
+//!
+//! Seen to fail (2026-11-18): `Semaphore::serve` and `Group::next_before` that stop at one that has given up, or take out what they
+//! don't claim under the lock; a semaphore's `serve` that counts before it claims; `leave` that leaves the node in line, or after
+//! which nobody serves those behind (`a_semaphore_…`, `a_wait_group_whose_…`).
 
 #![cfg(loom)]
 
 mod support;
 
 use gosched_locks::{
-    Acquire, Add, Arrival, Barrier, Group, Node, Once, Poison, Semaphore, Start, State, Until,
+    Acquire, Add, Arrival, Barrier, Group, Node, Once, Poison, Semaphore, Served, Start, State, Until,
 };
 use loom::sync::Arc;
 use loom::thread;
-use support::{Guarded, Waiter, check, obtain, wait_at, wake_line};
+use support::{Guarded, Waiter, check, obtain, wait_at, wait_or_give_up, wake_line};
 
 struct Model<C> {
     core: C,
@@ -40,6 +44,12 @@ where
     thread::spawn(move || f(&model))
 }
 
+fn serve(semaphore: &Semaphore<Waiter>, served: Served) {
+    if served == Served::NotYet {
+        core::iter::from_fn(|| semaphore.serve()).for_each(|note| note.wake());
+    }
+}
+
 /// One permit: a mutex. Beside it one that wants two, when a second one is added.
 #[test]
 fn semaphore() {
@@ -48,23 +58,62 @@ fn semaphore() {
         if n == 2 {
             model.guarded.add_one();
         }
-        wake_line(model.core.release(n).unwrap());
+        serve(&model.core, model.core.release(n).unwrap());
     }
     check(3, || {
         let model = Model::new(Semaphore::new(1));
         let others = [spawn(&model, |model| turn(model, 1)), spawn(&model, |model| turn(model, 2))];
-        wake_line(model.core.release(1).unwrap());
+        serve(&model.core, model.core.release(1).unwrap());
         turn(&model, 2);
         others.into_iter().for_each(|other| other.join().unwrap());
         assert_eq!((model.core.available(), model.guarded.get()), (2, 2));
     });
 }
 
+/// One that may give up, beside one that wants less and does not: no permit is lost or doubled, and nobody waits for ever. There
+/// is one permit, and `added` more come.
+fn giving_up(added: usize) {
+    check(3, move || {
+        let model = Model::new(Semaphore::new(1));
+        let patient = spawn(&model, |model| {
+            obtain(1, model.core.acquire(1));
+            serve(&model.core, model.core.release(1).unwrap());
+        });
+        let hasty = spawn(&model, |model| {
+            let got = match model.core.acquire(2) {
+                Acquire::Acquired => true,
+                Acquire::Wait(place) => {
+                    let node = Node::new(2);
+                    let got = wait_or_give_up(place, &node);
+                    if !got {
+                        serve(&model.core, model.core.leave(&node));
+                    }
+                    got
+                }
+            };
+            if got {
+                serve(&model.core, model.core.release(2).unwrap());
+            }
+        });
+        serve(&model.core, model.core.release(added).unwrap());
+        patient.join().unwrap();
+        hasty.join().unwrap();
+        assert_eq!(model.core.available(), 1 + added);
+        assert!(model.core.try_acquire(1 + added), "nobody is in line");
+    });
+}
+
+#[test]
+fn a_semaphore_passes_over_who_gives_up() {
+    giving_up(0);
+    giving_up(1);
+}
+
 fn add(group: &Group<Waiter>, n: isize) {
     match group.add(n) {
         Add::Counted => {}
         Add::Last => match group.add_last(n) {
-            Add::Zero(line) => wake_line(line),
+            Add::Zero(bound) => core::iter::from_fn(|| group.next_before(bound)).for_each(|note| note.wake()),
             Add::Counted => {}
             _ => panic!("out of range"),
         },
@@ -114,6 +163,33 @@ fn wait_group_rounds() {
         done.join().unwrap();
         obtain(0, model.core.wait());
         assert_eq!((model.core.count(), model.guarded.get()), (0, 1));
+    });
+}
+
+/// One that gives up does not keep the other from being woken, nor is it touched when it is gone.
+#[test]
+fn a_wait_group_whose_waiter_gives_up() {
+    check(3, || {
+        let model = Model::new(Group::new());
+        add(&model.core, 1);
+        let patient = spawn(&model, |model| {
+            obtain(0, model.core.wait());
+            assert_eq!(model.guarded.get(), 1);
+        });
+        let hasty = spawn(&model, |model| {
+            if let Acquire::Wait(place) = model.core.wait() {
+                let node = Node::new(0);
+                if !wait_or_give_up(place, &node) {
+                    return model.core.leave(&node);
+                }
+            }
+            assert_eq!(model.guarded.get(), 1);
+        });
+        model.guarded.add_one();
+        add(&model.core, -1);
+        patient.join().unwrap();
+        hasty.join().unwrap();
+        assert_eq!(model.core.count(), 0);
     });
 }
 

@@ -61,6 +61,12 @@ impl Limit {
     pub(crate) const fn until(deadline: u64) -> Limit {
         Limit { deadline: Some(deadline), interruptible: Interruptible::No }
     }
+
+    /// Whether a wait would end at once, for the caller. Outside the runtime.
+    pub(crate) fn is_over(self) -> bool {
+        self.deadline.is_some_and(|when| when <= now())
+            || (self.interruptible == Interruptible::Yes && context::current_error().is_some())
+    }
 }
 
 /// Wakes from inside the runtime (with `rt`) or from a foreign thread.

@@ -14,8 +14,9 @@ use gosched_locks::{GRANTED, Node, Notified};
 use super::mutex::MutexGuard;
 use super::raw::RawMutex;
 use super::seam::{wake_by, wake_each};
+use crate::context::{self, ContextError};
 use crate::sched::{Caller, Limit, MayWait, Visitor};
-use crate::timers::{now, when_after};
+use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
 /// A condition variable, as `std::sync::Condvar`: waits, with a mutex released meanwhile, until somebody says that something
@@ -114,6 +115,39 @@ impl Condvar {
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let _ = self.wait_until(guard.raw(), Limit::NONE);
         guard.poison().wrap(guard)
+    }
+
+    /// As [`wait`](Condvar::wait), until the current [context](crate::context) ends, and then until the mutex is acquired
+    /// again. A moving call.
+    ///
+    /// The result beside the guard says whether there was a notification, or why the context has ended. A notification is not
+    /// lost to one that gives up: it goes to the next in line.
+    ///
+    /// # Errors
+    ///
+    /// As for [`wait`](Condvar::wait).
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background, enter};
+    /// use gosched::sync::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (mutex, condvar) = (Mutex::new(()), Condvar::new());
+    /// let ctx = background().with_timeout(Duration::from_millis(1));
+    /// let (_guard, waited) = enter(&ctx, || condvar.wait_ctx(mutex.lock().unwrap())).unwrap();
+    /// assert_eq!(waited, Err(ContextError::DeadlineExceeded));
+    /// ```
+    #[allow(clippy::type_complexity, reason = "std's shape: the guard and how the wait ended")]
+    pub fn wait_ctx<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+    ) -> LockResult<(MutexGuard<'a, T>, Result<(), ContextError>)> {
+        let poison = guard.poison();
+        let waited = match self.wait_until(guard.raw(), Limit::of_context(None)).timed_out() {
+            true => Err(context::why_ended()),
+            false => Ok(()),
+        };
+        poison.wrap((guard, waited))
     }
 
     /// Waits as long as `condition` says so: asked at once, and again after each notification. A moving call, if it has
@@ -242,13 +276,12 @@ impl Condvar {
         }
     }
 
-    /// Releases the caller's `mutex`, waits, and acquires it again.
+    /// Releases the caller's `mutex`, waits, and acquires it again. "Timed out" is the end of the limit, whatever ends it.
     fn wait_until(&self, mutex: &RawMutex, limit: Limit) -> WaitTimeoutResult {
         let may_wait = match MayWait::ask() {
             Ok(may_wait) => may_wait,
             Err(stopped) => {
-                let over = limit.deadline.is_some_and(|when| when <= now());
-                return WaitTimeoutResult(stopped.complete(over.then_some(true)));
+                return WaitTimeoutResult(stopped.complete(limit.is_over().then_some(true)));
             }
         };
         let node = Node::new(0);

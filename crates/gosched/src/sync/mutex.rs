@@ -12,6 +12,9 @@ use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use super::poison::{Flag, Since};
 use super::raw::RawMutex;
+use super::seam::Obtained;
+use crate::context::{self, ContextError};
+use crate::sched::Limit;
 
 /// A mutual-exclusion lock around a value, as `std::sync::Mutex`.
 ///
@@ -109,6 +112,37 @@ impl<T: ?Sized> Mutex<T> {
         self.raw.lock();
         // SAFETY: just acquired.
         self.poison.wrap(unsafe { self.guard() })
+    }
+
+    /// As [`lock`](Mutex::lock), until the current [context](crate::context) ends. A moving call, if it has to wait.
+    ///
+    /// A mutex that is free at once is acquired also if the context has ended. One that gives up leaves the line.
+    ///
+    /// # Errors
+    ///
+    /// Why the context has ended, if it did before the mutex was acquired. Inside, if the mutex is poisoned; that error holds the
+    /// guard.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background, enter};
+    /// use std::time::Duration;
+    ///
+    /// let mutex = gosched::sync::Mutex::new(1);
+    /// let ctx = background().with_timeout(Duration::from_millis(1));
+    /// enter(&ctx, || {
+    ///     let guard = mutex.lock_ctx()?.unwrap();
+    ///     assert_eq!(*guard, 1);
+    ///     assert_eq!(mutex.lock_ctx().unwrap_err(), ContextError::DeadlineExceeded);
+    ///     Ok::<(), ContextError>(())
+    /// })
+    /// # .unwrap();
+    /// ```
+    pub fn lock_ctx(&self) -> Result<LockResult<MutexGuard<'_, T>>, ContextError> {
+        match self.raw.lock_within(Limit::of_context(None)) {
+            // SAFETY: just acquired.
+            Obtained::Yes => Ok(self.poison.wrap(unsafe { self.guard() })),
+            Obtained::Late => Err(context::why_ended()),
+        }
     }
 
     /// Acquires the mutex if nobody has it. Never moves.

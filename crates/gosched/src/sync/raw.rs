@@ -6,10 +6,10 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use gosched_locks::{Acquire, Attempt, Node, TooManyReaders, Unlocked};
 
-use super::seam::{wait_at, wake_by, wake_line};
-use crate::sched::{Caller, MayWait, SCHED};
+use super::seam::{Obtained, wait_at, wait_within, wake_by, wake_line};
+use crate::sched::{Caller, Limit, MayWait, SCHED, Visitor};
 use crate::timers::now;
-use crate::waiter::{WaitReason, Waiter};
+use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
 type MutexCore = gosched_locks::Mutex<Waiter>;
 type RwLockCore = gosched_locks::RwLock<Waiter>;
@@ -25,6 +25,11 @@ impl RawMutex {
     #[inline]
     pub(super) fn lock(&self) {
         lock(&self.0, WaitReason::Mutex);
+    }
+
+    /// Waits no longer than `limit`.
+    pub(super) fn lock_within(&self, limit: Limit) -> Obtained {
+        if self.0.try_lock_fast() { Obtained::Yes } else { lock_within(&self.0, limit) }
     }
 
     #[inline]
@@ -71,6 +76,43 @@ fn lock_slow(core: &MutexCore, reason: WaitReason) {
                 wait_at(caller, reason, place, &node);
                 if attempt.woken(&node, now) || spin(core, &mut attempt) {
                     return;
+                }
+            }
+        }
+    }
+}
+
+/// As [`lock_slow`], for one that gives up when the limit is reached. It does so in the line only: there it owes nothing.
+#[cold]
+fn lock_within(core: &MutexCore, limit: Limit) -> Obtained {
+    let may_wait = match MayWait::ask() {
+        Ok(may_wait) => may_wait,
+        Err(stopped) => {
+            let late = || limit.is_over().then_some(Obtained::Late);
+            return stopped.complete(core.try_lock().then_some(Obtained::Yes).or_else(late));
+        }
+    };
+    let mut attempt = Attempt::new();
+    if spin(core, &mut attempt) {
+        return Obtained::Yes;
+    }
+    attempt.begin_to_wait(now());
+    loop {
+        let caller = Caller::enter_by(&may_wait);
+        match core.acquire(&mut attempt) {
+            Acquire::Acquired => {
+                caller.finish();
+                return Obtained::Yes;
+            }
+            Acquire::Wait(place) => {
+                let node = Node::new(attempt.since());
+                if wait_within(caller, WaitReason::Mutex, limit, place, &node) < FIRST_OUTCOME {
+                    let _inside = Visitor::enter();
+                    core.leave(&node);
+                    return Obtained::Late;
+                }
+                if attempt.woken(&node, now) || spin(core, &mut attempt) {
+                    return Obtained::Yes;
                 }
             }
         }

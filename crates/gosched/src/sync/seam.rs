@@ -5,8 +5,9 @@
 use core::task::Waker;
 
 use gosched_locks::{Acquire, Line, Node, Place, RETRY};
+use gosched_queue::Outcome;
 
-use crate::sched::{Caller, Visitor};
+use crate::sched::{Caller, Limit, Visitor};
 use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
 const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes are theirs to give a meaning");
@@ -38,6 +39,66 @@ pub(super) fn obtain<'l, S: 'l>(
         Acquire::Acquired => caller.finish(),
         Acquire::Wait(place) => wait_at(caller, reason, place, &Node::new(tag)),
     }
+}
+
+/// What a wait with a limit came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Obtained {
+    Yes,
+    /// The limit was reached before.
+    Late,
+}
+
+/// As [`obtain`], but waits no longer than `limit`. One that gives up leaves its line by `leave`, which is called inside the
+/// runtime.
+pub(super) fn obtain_within<'l, S: 'l>(
+    reason: WaitReason,
+    tag: u64,
+    limit: Limit,
+    at_once: impl FnOnce() -> bool,
+    acquire: impl FnOnce() -> Acquire<'l, Waiter, S>,
+    leave: impl FnOnce(&Node<Waiter>),
+) -> Obtained {
+    let caller = match Caller::enter_moving() {
+        Ok(caller) => caller,
+        Err(stopped) => {
+            let done = {
+                let _inside = Visitor::enter();
+                at_once()
+            };
+            let obtained = if done { Some(Obtained::Yes) } else { limit.is_over().then_some(Obtained::Late) };
+            return stopped.complete(obtained);
+        }
+    };
+    match acquire() {
+        Acquire::Acquired => {
+            caller.finish();
+            Obtained::Yes
+        }
+        Acquire::Wait(place) => {
+            let node = Node::new(tag);
+            if wait_within(caller, reason, limit, place, &node) >= FIRST_OUTCOME {
+                return Obtained::Yes;
+            }
+            let _inside = Visitor::enter();
+            leave(&node);
+            Obtained::Late
+        }
+    }
+}
+
+/// Waits at a place in a line until woken, or until the limit is reached. Then the node is still in line, and is to leave it.
+pub(super) fn wait_within<S>(
+    caller: Caller,
+    reason: WaitReason,
+    limit: Limit,
+    place: Place<'_, Waiter, S>,
+    node: &Node<Waiter>,
+) -> Outcome {
+    // SAFETY: the node lies in a frame that stays until the waiter was woken by whoever took the node out of the line, or it
+    // has left.
+    caller.wait_ticket(reason, limit, node.ticket(), || unsafe { place.join(node) })
 }
 
 /// Waits at a place in a line until woken.

@@ -2,11 +2,15 @@
 
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::time::Duration;
+use std::sync::Arc;
 
-use gosched_locks::{Line, TooManyPermits};
+use gosched_locks::{Served, TooManyPermits};
 
-use super::seam::{obtain, wake_line};
-use crate::sched::Visitor;
+use super::seam::{Obtained, obtain, obtain_within, wake_each};
+use crate::context::{self, ContextError};
+use crate::sched::{Limit, Visitor};
+use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
 /// A number of permits, which are acquired, and come back when they are dropped.
@@ -49,6 +53,23 @@ pub struct Permit<'a> {
     n: usize,
 }
 
+/// A permit of a [`Semaphore`] that owns its share of it; see [`Semaphore::acquire_owned`]. It goes back when this is dropped.
+///
+/// ```
+/// use gosched::sync::{Arc, OwnedPermit, Semaphore};
+///
+/// let semaphore = Arc::new(Semaphore::new(1));
+/// let permit: OwnedPermit = Arc::clone(&semaphore).acquire_owned();
+/// assert_eq!(semaphore.available(), 0);
+/// drop(permit);
+/// assert_eq!(semaphore.available(), 1);
+/// ```
+#[must_use = "if unused the permit goes back at once"]
+#[clippy::has_significant_drop]
+pub struct OwnedPermit {
+    semaphore: Arc<Semaphore>,
+}
+
 impl Semaphore {
     /// A semaphore with `n` permits.
     ///
@@ -83,8 +104,111 @@ impl Semaphore {
     /// # drop(both);
     /// ```
     pub fn acquire_many(&self, n: usize) -> Permit<'_> {
-        obtain(WaitReason::Semaphore, n as u64, || self.0.try_acquire(n), || self.0.acquire(n));
+        self.obtain(n);
         Permit { semaphore: self, n }
+    }
+
+    fn obtain(&self, n: usize) {
+        obtain(WaitReason::Semaphore, n as u64, || self.0.try_acquire(n), || self.0.acquire(n));
+    }
+
+    fn try_obtain(&self) -> bool {
+        let _inside = Visitor::enter();
+        self.0.try_acquire(1)
+    }
+
+    /// One that was obtained.
+    fn permit(&self) -> Permit<'_> {
+        Permit { semaphore: self, n: 1 }
+    }
+
+    /// As [`acquire`](Semaphore::acquire), until the current [context](crate::context) ends. A moving call.
+    ///
+    /// A permit whose turn it is at once is acquired also if the context has ended. One that gives up leaves the line; those behind
+    /// it move up.
+    ///
+    /// # Errors
+    ///
+    /// Why the context has ended, if it did before there was a permit.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background, enter};
+    ///
+    /// let semaphore = gosched::sync::Semaphore::new(1);
+    /// let ctx = background().with_cancel();
+    /// ctx.cancel();
+    /// enter(&ctx, || {
+    ///     let permit = semaphore.acquire_ctx();
+    ///     assert!(permit.is_ok(), "it is there");
+    ///     assert_eq!(semaphore.acquire_ctx().unwrap_err(), ContextError::Cancelled);
+    /// });
+    /// ```
+    pub fn acquire_ctx(&self) -> Result<Permit<'_>, ContextError> {
+        match self.acquire_within(Limit::of_context(None)) {
+            Obtained::Yes => Ok(self.permit()),
+            Obtained::Late => Err(context::why_ended()),
+        }
+    }
+
+    /// As [`acquire`](Semaphore::acquire), waiting for `timeout` at most; `None` if there was no permit by then. A moving call.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let semaphore = gosched::sync::Semaphore::new(1);
+    /// let permit = semaphore.acquire_timeout(Duration::from_secs(60)).unwrap();
+    /// assert!(semaphore.acquire_timeout(Duration::from_millis(1)).is_none());
+    /// # drop(permit);
+    /// ```
+    pub fn acquire_timeout(&self, timeout: Duration) -> Option<Permit<'_>> {
+        match self.acquire_within(Limit::until(when_after(timeout))) {
+            Obtained::Yes => Some(self.permit()),
+            Obtained::Late => None,
+        }
+    }
+
+    fn acquire_within(&self, limit: Limit) -> Obtained {
+        let mut served = Served::All;
+        let obtained = obtain_within(
+            WaitReason::Semaphore,
+            1,
+            limit,
+            || self.0.try_acquire(1),
+            || self.0.acquire(1),
+            |node| served = self.0.leave(node),
+        );
+        self.serve(served);
+        obtained
+    }
+
+    /// As [`acquire`](Semaphore::acquire), with a permit that owns its share of the semaphore, and so can go anywhere. A moving
+    /// call.
+    ///
+    /// ```
+    /// use gosched::sync::{Arc, Semaphore};
+    ///
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = Arc::clone(&semaphore).acquire_owned();
+    /// gosched::go(move || drop(permit)).join().unwrap();
+    /// assert_eq!(semaphore.available(), 1);
+    /// ```
+    pub fn acquire_owned(self: Arc<Self>) -> OwnedPermit {
+        self.obtain(1);
+        OwnedPermit { semaphore: self }
+    }
+
+    /// As [`try_acquire`](Semaphore::try_acquire), with a permit that owns its share of the semaphore. Never moves.
+    ///
+    /// ```
+    /// use gosched::sync::{Arc, Semaphore};
+    ///
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = Arc::clone(&semaphore).try_acquire_owned();
+    /// assert!(permit.is_some());
+    /// assert!(semaphore.try_acquire_owned().is_none());
+    /// ```
+    pub fn try_acquire_owned(self: Arc<Self>) -> Option<OwnedPermit> {
+        self.try_obtain().then(|| OwnedPermit { semaphore: self })
     }
 
     /// Acquires a permit if there is one and nobody waits. Never moves.
@@ -95,12 +219,8 @@ impl Semaphore {
     /// assert!(permit.is_some() && semaphore.try_acquire().is_none());
     /// ```
     pub fn try_acquire(&self) -> Option<Permit<'_>> {
-        let acquired = {
-            let _inside = Visitor::enter();
-            self.0.try_acquire(1)
-        };
         // Lazily: a permit that is made in vain would be given back when dropped.
-        acquired.then(|| Permit { semaphore: self, n: 1 })
+        self.try_obtain().then(|| self.permit())
     }
 
     /// Adds a permit. Never moves.
@@ -121,12 +241,19 @@ impl Semaphore {
     }
 
     fn give_back(&self, n: usize) -> Result<(), TooManyPermits> {
-        let served: Line<Waiter> = {
+        let served = {
             let _inside = Visitor::enter();
             self.0.release(n)?
         };
-        wake_line(served);
+        self.serve(served);
         Ok(())
+    }
+
+    /// Wakes those who can have what they want.
+    fn serve(&self, served: Served) {
+        if served == Served::NotYet {
+            wake_each(|| self.0.serve());
+        }
     }
 
     /// How many permits are there. Never moves.
@@ -144,6 +271,19 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         // Permits that were added meanwhile may leave no room for this one: then there are more than enough.
         let _ = self.semaphore.give_back(self.n);
+    }
+}
+
+impl Drop for OwnedPermit {
+    fn drop(&mut self) {
+        // As for `Permit`.
+        let _ = self.semaphore.give_back(1);
+    }
+}
+
+impl fmt::Debug for OwnedPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedPermit").finish_non_exhaustive()
     }
 }
 

@@ -5,14 +5,17 @@
 
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::time::Duration;
 use std::sync::Arc;
 
 use gosched_locks::Add;
 
 use super::once_lock::OnceLock;
-use super::seam::{obtain, wake_line};
+use super::seam::{Obtained, obtain, obtain_within, wake_each};
+use crate::context::{self, ContextError};
 use crate::runtime::checkpoint;
-use crate::sched::Visitor;
+use crate::sched::{Limit, Visitor};
+use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
 type Core = gosched_locks::Group<Waiter>;
@@ -127,6 +130,56 @@ impl WaitGroup {
         }
     }
 
+    /// As [`wait`](WaitGroup::wait), until the current [context](crate::context) ends. A moving call.
+    ///
+    /// A counter that is at 0 is seen also if the context has ended.
+    ///
+    /// # Errors
+    ///
+    /// Why the context has ended, if it did before the counter was 0.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background, enter};
+    /// use std::time::Duration;
+    ///
+    /// let group = gosched::sync::WaitGroup::new();
+    /// assert_eq!(group.wait_ctx(), Ok(()));
+    /// group.add(1);
+    /// let ctx = background().with_timeout(Duration::from_millis(1));
+    /// assert_eq!(enter(&ctx, || group.wait_ctx()), Err(ContextError::DeadlineExceeded));
+    /// ```
+    pub fn wait_ctx(&self) -> Result<(), ContextError> {
+        match self.wait_within(Limit::of_context(None)) {
+            Obtained::Yes => Ok(()),
+            Obtained::Late => Err(context::why_ended()),
+        }
+    }
+
+    /// As [`wait`](WaitGroup::wait), for `timeout` at most. Returns whether the counter was 0. A moving call.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let group = gosched::sync::WaitGroup::new();
+    /// group.add(1);
+    /// assert!(!group.wait_timeout(Duration::from_millis(1)));
+    /// group.done();
+    /// assert!(group.wait_timeout(Duration::ZERO));
+    /// ```
+    #[must_use = "says whether the counter was 0"]
+    pub fn wait_timeout(&self, timeout: Duration) -> bool {
+        self.wait_within(Limit::until(when_after(timeout))) == Obtained::Yes
+    }
+
+    fn wait_within(&self, limit: Limit) -> Obtained {
+        let Some(core) = self.core.get().filter(|core| !core.is_zero()) else {
+            checkpoint();
+            return Obtained::Yes;
+        };
+        let at_once = || core.is_zero();
+        obtain_within(WaitReason::WaitGroup, 0, limit, at_once, || core.wait(), |node| core.leave(node))
+    }
+
     /// Runs `f` in a new goroutine that is counted from now on until it has ended, be it by a panic. Never moves.
     ///
     /// The group need not outlive the goroutine.
@@ -167,7 +220,7 @@ fn add_last(core: &Core, n: isize) -> Result<(), i128> {
         core.add_last(n)
     };
     match added {
-        Add::Zero(line) => wake_line(line),
+        Add::Zero(bound) => wake_each(|| core.next_before(bound)),
         Add::OutOfRange(counter) => return Err(counter),
         Add::Counted | Add::Last => {}
     }

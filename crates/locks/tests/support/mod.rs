@@ -2,8 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use gosched_locks::{Acquire, Attempt, Line, Mutex, Node, Place, Unlocked};
-use gosched_queue::Note;
+use gosched_locks::{Acquire, Attempt, GRANTED, Line, Mutex, Node, Place, RETRY, Unlocked};
+use gosched_queue::{Note, Outcome};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 
@@ -51,6 +51,24 @@ pub fn wait_at<S>(place: Place<'_, Waiter, S>, node: &Node<Waiter>) {
     note.sleep();
 }
 
+/// How a wait ends by itself.
+pub const GAVE_UP: Outcome = Outcome::MIN;
+
+/// Takes the place, and gives up unless somebody has ended the wait by then. Whether somebody has.
+#[must_use]
+pub fn wait_or_give_up<S>(place: Place<'_, Waiter, S>, node: &Node<Waiter>) -> bool {
+    let note = Arc::new(Note::new());
+    node.ticket().put(note.clone());
+    // SAFETY: the node stays in the caller's frame until the note is set, or it has left the line.
+    unsafe { place.join(node) };
+    if node.ticket().claim(GAVE_UP).is_some() {
+        return false;
+    }
+    note.sleep();
+    assert!(matches!(node.outcome(), Some(GRANTED | RETRY)));
+    true
+}
+
 /// Gets what is asked for, or waits for it once.
 pub fn obtain<S>(tag: u64, acquire: Acquire<'_, Waiter, S>) {
     if let Acquire::Wait(place) = acquire {
@@ -86,6 +104,31 @@ pub fn lock(mutex: &Mutex<Waiter>, waits: u64) {
                 wait_at(place, &node);
                 if attempt.woken(&node, || waits) || mutex.spin(&mut attempt) {
                     return;
+                }
+            }
+        }
+    }
+}
+
+/// As [`lock`], but gives up when it waits, unless it has been woken by then. Whether it has the lock.
+#[must_use]
+pub fn lock_or_give_up(mutex: &Mutex<Waiter>, waits: u64) -> bool {
+    let mut attempt = Attempt::new();
+    if mutex.spin(&mut attempt) {
+        return true;
+    }
+    attempt.begin_to_wait(0);
+    loop {
+        match mutex.acquire(&mut attempt) {
+            Acquire::Acquired => return true,
+            Acquire::Wait(place) => {
+                let node = Node::new(attempt.since());
+                if !wait_or_give_up(place, &node) {
+                    mutex.leave(&node);
+                    return false;
+                }
+                if attempt.woken(&node, || waits) || mutex.spin(&mut attempt) {
+                    return true;
                 }
             }
         }
