@@ -3,9 +3,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use gosched::chan::{RecvTimeoutError, bounded};
 use gosched::sync::WaitGroup;
-use gosched::{JoinHandle, go, runtime, thread};
+use gosched::{JoinHandle, runtime, thread};
 
 use crate::Failure;
 
@@ -76,8 +75,6 @@ impl Connections {
 
     /// Waits until all have ended, for `grace` at most; the failure names those that have not, with their stacks.
     ///
-    /// To be called outside the context that was cancelled, in which this would not wait.
-    ///
     /// ```
     /// use gosched::time::Duration;
     ///
@@ -91,20 +88,11 @@ impl Connections {
     /// });
     /// ```
     pub fn wait(&self, grace: Duration) -> Result<(), Failure> {
-        let (done, all_done) = bounded::<()>(0);
-        let group = self.0.clone();
-        // A wait group has no time-out, but a channel has.
-        go(move || {
-            group.wait();
-            drop(done);
-        });
-        match all_done.recv_timeout(grace) {
-            Err(RecvTimeoutError::Timeout) => Err(Failure::new(format!(
-                "these did not end within {grace:?}:\n\n{}",
-                stragglers(&runtime::stacks())
-            ))),
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => Ok(()),
+        if self.0.wait_timeout(grace) {
+            return Ok(());
         }
+        let stragglers = stragglers(&runtime::stacks());
+        Err(Failure::new(format!("these did not end within {grace:?}:\n\n{stragglers}")))
     }
 }
 

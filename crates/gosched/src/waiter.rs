@@ -113,9 +113,30 @@ pub(crate) const INTERRUPTED: Outcome = TIMED_OUT.saturating_add(1);
 /// Outcomes from here on mean what the waiter says they mean.
 pub(crate) const FIRST_OUTCOME: Outcome = TIMED_OUT.saturating_add(7);
 
-/// A waiter on the heap, at an address with room for a tag.
+/// Those who want to learn that something has come to its end, but do not wait for it as a [`Waiter`] does.
+pub(crate) trait Signal: Send + Sync {
+    /// It has. Outside the runtime, and without any lock.
+    fn raise(&self);
+}
+
+/// Who is to be told of a goroutine's end, on the heap, at an address with room for a tag.
 #[repr(align(16))]
-pub(crate) struct BoxedWaiter(pub(crate) Waiter);
+pub(crate) struct BoxedWaiter {
+    pub(crate) waiter: Option<Waiter>,
+    pub(crate) signal: Option<Arc<dyn Signal>>,
+}
+
+impl BoxedWaiter {
+    /// Tells them. A waker is user code.
+    pub(crate) fn wake(self) {
+        if let Some(signal) = self.signal {
+            signal.raise();
+        }
+        if let Some(waiter) = self.waiter {
+            waiter.wake();
+        }
+    }
+}
 
 /// A thread that is not ours, as we know it: where it sleeps, its park token, its name. One per thread.
 pub(crate) struct ThreadParker {

@@ -324,7 +324,7 @@ fn a_mutex_against_cancellation() {
                 *guard += 1;
                 match round % 500 {
                     0 => thread::sleep(Duration::from_micros(1_500)),
-                    _ if round % 2 == 0 => thread::yield_now(),
+                    _ if round.is_multiple_of(2) => thread::yield_now(),
                     _ => {}
                 }
                 inside.store(false, Ordering::SeqCst);
@@ -467,7 +467,9 @@ fn in_a_stopped_world() {
                 let refuses = |f: &dyn Fn()| catch_unwind(AssertUnwindSafe(f)).is_err();
                 assert!(refuses(&|| drop(semaphore.acquire_ctx())));
                 assert!(refuses(&|| drop(semaphore.acquire_timeout(FOR_EVER))));
-                assert!(refuses(&|| drop(group.wait_ctx())));
+                assert!(refuses(&|| {
+                    let _ = group.wait_ctx();
+                }));
                 assert!(refuses(&|| drop(mutex.lock_ctx())));
                 let (held, waited) = enter(&ended, || condvar.wait_ctx(held)).unwrap();
                 assert_eq!(waited, Err(ContextError::Cancelled));

@@ -7,9 +7,8 @@
 //! - `Once`: `finish` or `is_complete` `Relaxed`; `start` that drops `QUEUED`, `wait` that does not set it;
 //! - `Barrier`: a count that does not begin again at 0.
 //!
-//! Seen to fail (2026-11-18): `Semaphore::serve` and `Group::next_before` that stop at one that has given up, or take out what they
-//! don't claim under the lock; a semaphore's `serve` that counts before it claims; `leave` that leaves the node in line, or after
-//! which nobody serves those behind (`a_semaphore_…`, `a_wait_group_whose_…`).
+//! Seen to fail (2026-11-18): `Group::next_before` that stops at one that has given up; a semaphore's `serve` that counts before it
+//! claims; `leave` of either that leaves the node in line; the semaphore's, if nobody serves those behind after it.
 
 #![cfg(loom)]
 

@@ -8,6 +8,7 @@
 //! | `ALIVE` | not there yet | task | start |
 //! | a waiter | not there yet | task | handle, which waits |
 //! | `DETACHED` | the task drops it | task frees it | handle, dropped early |
+//! | an orphan | the task drops it | task frees it | handle, dropped early; this one is to be told all the same |
 //! | `DONE` | handle | handle frees it | task, its last step |
 //! | `FINISHING` | handle | task: it still runs the waiter's wake-up | task |
 //! | `JOINED` | taken | task frees it | handle, which came during `FINISHING` |
@@ -32,6 +33,8 @@ const JOINED: usize = 4;
 const TAGS: usize = 0xf;
 const PEER: usize = 8;
 const BOXED: usize = 9;
+/// As `BOXED`, and the handle is gone.
+const ORPHAN: usize = 10;
 
 /// Who waits. Addresses are multiples of 16.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,7 +75,7 @@ pub enum Finish<A, B> {
     WakePeer(NonNull<A>),
     /// The result is the handle's; wake this one, then call [`JoinWord::finish_waking`].
     WakeBoxed(NonNull<B>),
-    /// Nobody wants the result: drop it, then free the header.
+    /// Nobody wants the result: drop it, wake the [`orphan`](JoinWord::orphan) if there is one, then free the header.
     Detached,
 }
 
@@ -149,7 +152,17 @@ impl<A, B> JoinWord<A, B> {
     #[inline]
     pub fn is_detached(&self) -> bool {
         // ORDERING: Acquire pairs with the Release of `detach`: what the handle's owner did comes before.
-        self.word.load(Ordering::Acquire) == DETACHED
+        matches!(self.word.load(Ordering::Acquire) & TAGS, DETACHED | ORPHAN)
+    }
+
+    /// Task, whose handle is gone: who is to be told of the end all the same. It owns it.
+    pub fn orphan(&self) -> Option<NonNull<B>> {
+        // ORDERING: Acquire pairs with the Release of `abandon`.
+        let word = self.word.load(Ordering::Acquire);
+        if word & TAGS != ORPHAN {
+            return None;
+        }
+        NonNull::new(core::ptr::with_exposed_provenance_mut(word & !TAGS))
     }
 
     /// Task: the result is written; who gets it?
@@ -158,7 +171,7 @@ impl<A, B> JoinWord<A, B> {
         let mut found = ALIVE;
         loop {
             let next = match found & TAGS {
-                DETACHED => return Finish::Detached,
+                DETACHED | ORPHAN => return Finish::Detached,
                 BOXED => FINISHING,
                 _ => DONE,
             };
@@ -215,6 +228,26 @@ impl<A, B> JoinWord<A, B> {
             // pairs with the Release of `finish`: the result is seen when there is one.
             match self.word.compare_exchange(found, DETACHED, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Detach::Left(JoinWaiter::from_word(found)),
+                Err(now) => found = now,
+            }
+        }
+    }
+
+    /// As [`detach`](JoinWord::detach), but a boxed waiter that was registered stays, and is the task's: it is told of the end.
+    pub fn abandon(&self) -> Detach<A, B> {
+        let mut found = self.word.load(Ordering::Relaxed);
+        loop {
+            if found & TAGS != BOXED {
+                return self.detach();
+            }
+            // ORDERING: as in `detach`.
+            match self.word.compare_exchange(
+                found,
+                (found & !TAGS) | ORPHAN,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Detach::Left(None),
                 Err(now) => found = now,
             }
         }

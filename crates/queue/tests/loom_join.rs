@@ -6,6 +6,9 @@
 //! - a boxed waiter without FINISHING, `finish_waking` `Relaxed`, or a `release` that always claims the header:
 //!   `a_boxed_waiter_joins` and `the_handle_waits_…` (the header freed under the task);
 //! - `detach` by a store instead of its CAS: `the_handle_goes_away` and `the_handle_waits_…` (never freed).
+//!
+//! Seen to fail (2026-11-18): `abandon` by a store, or `finish` that takes an orphan for a waiter:
+//! `the_handle_goes_away_and_somebody_is_told_…`.
 
 #![cfg(loom)]
 
@@ -82,6 +85,10 @@ impl Model {
             }
             Finish::Detached => {
                 self.use_result();
+                if let Some(orphan) = self.word.orphan() {
+                    // SAFETY: as above.
+                    unsafe { orphan.as_ref() }.0.wake();
+                }
                 self.free_header(Header::Yours);
             }
         }
@@ -149,5 +156,21 @@ fn the_handle_waits_and_then_goes_away() {
     model(|model| match model.word.register(&JoinWaiter::Boxed(NonNull::from(&model.waiter))) {
         Registered::Waiting(_) => model.detach(),
         Registered::Finished => model.collect(),
+    });
+}
+
+/// Somebody is told of the end all the same, and not before the result is there.
+#[test]
+fn the_handle_goes_away_and_somebody_is_told_all_the_same() {
+    model(|model| {
+        match model.word.register(&JoinWaiter::Boxed(NonNull::from(&model.waiter))) {
+            Registered::Waiting(_) => {}
+            Registered::Finished => return model.collect(),
+        }
+        match model.word.abandon() {
+            Detach::Left(waiter) => assert!(waiter.is_none(), "it stays"),
+            Detach::Collect => model.collect(),
+        }
+        model.waiter.0.sleep();
     });
 }

@@ -199,7 +199,8 @@ impl<T> Receiver<T> {
     /// Closes the channel for everyone, at once, as Go's `close` does: receivers get what is in it and then an error, senders that
     /// wait get their values back. Returns whether this call has closed it. Never moves.
     ///
-    /// A receiver made by [`never`](super::never()) has nothing to close.
+    /// A receiver made by [`never`](super::never()) has nothing to close, and what says that something has ended (the `done` of a
+    /// context or a goroutine) is not closed by those who listen.
     ///
     /// ```
     /// use gosched::chan::{RecvError, SendError, bounded};
@@ -214,7 +215,7 @@ impl<T> Receiver<T> {
     pub fn close(&self) -> bool {
         match &self.flavor {
             Flavor::Chan(chan) => ops::close(chan),
-            Flavor::Time(timed) => timed.chan.close(),
+            Flavor::Time(timed) => timed.chan.close_by_receiver(),
             Flavor::Never => false,
         }
     }

@@ -22,13 +22,23 @@ use super::err::{RecvTimeoutError, TryRecvError};
 use super::ops::{Patience, recv_at_once};
 use crate::sched::{Caller, Limit, Visitor};
 use crate::timers::when_at;
-use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Ticket, WaitReason, Waiter};
+use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};
 
 /// A channel whose values come with time.
 pub(crate) struct TimerChan {
     state: Lock<State>,
     /// Lives as long as somebody can receive.
     _keep: Option<Arc<dyn Any + Send + Sync>>,
+    kind: Kind,
+}
+
+/// Who may close it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Anybody.
+    Time,
+    /// Who made it: that it is closed says something.
+    Signal,
 }
 
 struct State {
@@ -78,14 +88,14 @@ fn next(when: Instant, period: Duration, now: Instant) -> Option<Instant> {
 impl TimerChan {
     /// A channel whose first value is due at `when`, and then one each `period`.
     pub(crate) fn new(when: Option<Instant>, period: Option<Duration>) -> Arc<TimerChan> {
-        let waiters = Queue::new();
-        Arc::new(TimerChan { state: Lock::new(State { when, period, closed: false, waiters }), _keep: None })
+        let state = State { when, period, closed: false, waiters: Queue::new() };
+        Arc::new(TimerChan { state: Lock::new(state), _keep: None, kind: Kind::Time })
     }
 
     /// A channel that never has a value, and is closed some time. Whoever can receive from it keeps `keep` alive.
-    pub(crate) fn signal(keep: Arc<dyn Any + Send + Sync>) -> Arc<TimerChan> {
+    pub(crate) fn signal(keep: Option<Arc<dyn Any + Send + Sync>>) -> Arc<TimerChan> {
         let state = State { when: None, period: None, closed: false, waiters: Queue::new() };
-        Arc::new(TimerChan { state: Lock::new(state), _keep: Some(keep) })
+        Arc::new(TimerChan { state: Lock::new(state), _keep: keep, kind: Kind::Signal })
     }
 
     /// Sets it anew. Returns whether a value was still to come: due or not, nobody had received it. Nobody will.
@@ -117,6 +127,11 @@ impl TimerChan {
             state.period = None;
             !core::mem::replace(&mut state.closed, true)
         })
+    }
+
+    /// As [`close`](TimerChan::close), for whoever can receive: a signal is not theirs to give.
+    pub(super) fn close_by_receiver(&self) -> bool {
+        self.kind == Kind::Time && self.close()
     }
 
     /// Lets those who wait look again.
@@ -157,6 +172,15 @@ impl TimerChan {
     }
 
     pub(super) fn recv(&self, patience: Patience) -> Result<Instant, RecvTimeoutError> {
+        self.recv_as(WaitReason::ChanReceive, patience)
+    }
+
+    /// For a signal: waits until it is closed, as one who waits for what it says. Whether that came within the limit.
+    pub(crate) fn await_close(&self, reason: WaitReason, limit: Limit) -> bool {
+        self.recv_as(reason, Patience::of(limit)) == Err(RecvTimeoutError::Disconnected)
+    }
+
+    fn recv_as(&self, reason: WaitReason, patience: Patience) -> Result<Instant, RecvTimeoutError> {
         let mut patience = patience;
         loop {
             let caller = match Caller::enter_moving() {
@@ -181,19 +205,25 @@ impl TimerChan {
                 return Err(RecvTimeoutError::Timeout);
             };
             patience = Patience::of(limit);
-            if self.wait(caller, state, sooner(limit, due)) == Next::Stop {
+            if self.wait(caller, reason, state, sooner(limit, due)) == Next::Stop {
                 return Err(RecvTimeoutError::Timeout);
             }
         }
     }
 
     /// Waits until the limit, or until it is set anew.
-    fn wait(&self, caller: Caller, mut state: LockGuard<'_, State>, limit: Limit) -> Next {
+    fn wait(
+        &self,
+        caller: Caller,
+        reason: WaitReason,
+        mut state: LockGuard<'_, State>,
+        limit: Limit,
+    ) -> Next {
         let ticket = Ticket::new();
         let node = Sudog::new(&ticket, FIRST_OUTCOME, core::ptr::null_mut());
         // SAFETY: the node lies in this frame, and is out of the queue when this returns.
         unsafe { state.waiters.push(&node) };
-        let outcome = caller.wait_ticket(WaitReason::ChanReceive, limit, &ticket, || drop(state));
+        let outcome = caller.wait_ticket(reason, limit, &ticket, || drop(state));
         if outcome < FIRST_OUTCOME {
             let _visitor = Visitor::enter();
             // SAFETY: it was queued there.
@@ -212,7 +242,13 @@ impl TimerChan {
             return;
         }
         let limit = sooner(Limit::NONE, state.when);
-        let _ = self.wait(caller, state, limit);
+        let _ = self.wait(caller, WaitReason::ChanReceive, state, limit);
+    }
+}
+
+impl Signal for TimerChan {
+    fn raise(&self) {
+        self.close();
     }
 }
 

@@ -219,7 +219,7 @@ impl Node {
     pub(super) fn done(self: &Arc<Node>) -> Receiver<()> {
         let mut known = self.lock_done();
         let done = known.upgrade().unwrap_or_else(|| {
-            let done = TimerChan::signal(Arc::clone(self) as _);
+            let done = TimerChan::signal(Some(Arc::clone(self) as _));
             *known = Arc::downgrade(&done);
             done
         });

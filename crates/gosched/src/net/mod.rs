@@ -54,7 +54,6 @@
 //!    with its name in the first line.
 //!
 //! ```
-//! use gosched::chan::{RecvTimeoutError, bounded};
 //! use gosched::net::{TcpListener, TcpStream};
 //! use gosched::sync::WaitGroup;
 //! use gosched::{context, go, runtime, thread};
@@ -100,13 +99,7 @@
 //!
 //! /// Waits for all connections; the error names those that did not end in time, with their stacks.
 //! fn wait(connections: &WaitGroup, grace: Duration) -> Result<(), String> {
-//!     let (done, all_done) = bounded::<()>(0);
-//!     let connections = connections.clone();
-//!     go(move || {
-//!         connections.wait();
-//!         drop(done);
-//!     });
-//!     if all_done.recv_timeout(grace) != Err(RecvTimeoutError::Timeout) {
+//!     if connections.wait_timeout(grace) {
 //!         return Ok(());
 //!     }
 //!     let stacks = runtime::stacks();
@@ -152,9 +145,9 @@
 //! ```
 //!
 //! What is ready at once succeeds also in a context that has ended: hence the looks at the context, without which peers that send
-//! or connect without a pause would be served on. The wait is made outside the context: in it, the receive would end at once.
-//! Where connections have more to say in the end, as the farewell in the example `chat`, they do so in the
-//! [background context](crate::context::background), with a [time-out](TcpStream::set_write_timeout).
+//! or connect without a pause would be served on. Where connections have more to say in the end, as the farewell in the example
+//! `chat`, they do so in the [background context](crate::context::background), with a
+//! [time-out](TcpStream::set_write_timeout).
 //!
 //! # Out of descriptors
 //!

@@ -62,6 +62,11 @@ impl Limit {
         Limit { deadline: Some(deadline), interruptible: Interruptible::No }
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_none(self) -> bool {
+        self.deadline.is_none() && self.interruptible == Interruptible::No
+    }
+
     /// Whether a wait would end at once, for the caller. Outside the runtime.
     pub(crate) fn is_over(self) -> bool {
         self.deadline.is_some_and(|when| when <= now())

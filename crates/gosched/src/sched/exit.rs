@@ -21,6 +21,7 @@ use crate::g::locals::Locals;
 use crate::g::task::{self, Ending};
 use crate::m::{M, Post};
 use crate::p::HeldP;
+use crate::waiter::BoxedWaiter;
 
 /// What is left to do with a header.
 enum Last {
@@ -28,6 +29,8 @@ enum Last {
     Finish,
     /// Say that the waiter has been woken.
     FinishWaking,
+    /// The result is gone, and so is the handle; but this one is to be told of the end.
+    WakeOrphan(NonNull<BoxedWaiter>),
     /// The header is ours to free.
     Free,
 }
@@ -71,7 +74,7 @@ pub(super) fn goexit(g: &'static G) -> ! {
                     // SAFETY: the word gave us the box that the handle had put there.
                     let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
                     // A waker is somebody's code: its panic, once reported, is not the goroutine's.
-                    let _ = catch_unwind(AssertUnwindSafe(move || waiter.0.wake()));
+                    let _ = catch_unwind(AssertUnwindSafe(move || waiter.wake()));
                     last = Last::FinishWaking;
                 }
             },
@@ -80,6 +83,14 @@ pub(super) fn goexit(g: &'static G) -> ! {
                     free_header(Some(&rt), g);
                 }
                 leave_for_ever(rt, group)
+            }
+            Last::WakeOrphan(waiter) => {
+                take_up(rt, g);
+                // SAFETY: the word gave us the box that the handle had left there, and is not asked again.
+                let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
+                // As above.
+                let _ = catch_unwind(AssertUnwindSafe(move || waiter.wake()));
+                last = Last::Free;
             }
             Last::Free => {
                 free_header(Some(&rt), g);
@@ -107,7 +118,7 @@ fn drop_unwanted(g: &'static G) -> Last {
             group.note_panic();
         }
     }
-    Last::Free
+    g.join.orphan().map_or(Last::Free, Last::WakeOrphan)
 }
 
 /// Before anybody can learn of the end: a joiner that asks `num_goroutine` must not find it still counted.

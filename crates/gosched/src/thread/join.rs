@@ -1,30 +1,41 @@
 //! Waiting for a goroutine's end and taking its result.
 //!
 //! Invariant: a goroutine has at most one [`Joinable`]; it takes the result or drops it, once, and then settles with
-//! the goroutine who frees the header (`JoinWord` in `gosched-queue`).
+//! the goroutine who frees the header (`JoinWord` in `gosched-queue`). After that the header may be another goroutine's, and the
+//! handle does not touch it again.
+//!
+//! The join word has room for one who waits. A join with a limit, and `done`, put a channel there that is closed at the end
+//! (`done.rs`); then a plain join waits for that channel, too.
 #![allow(unsafe_code)]
 
 use core::fmt;
 use core::future::{Future, IntoFuture};
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
+use core::time::Duration;
+use std::sync::Arc;
 
 use gosched_queue::{Detach, Header, JoinWaiter, Registered};
 
 use super::Result;
 use super::current::Thread;
+use super::done::{Done, Made};
+use crate::chan::Receiver;
+use crate::chan::timer::TimerChan;
+use crate::context::{self, ContextError};
 use crate::fatal::fatal;
 use crate::g::task::{self, Ending};
 use crate::g::{G, Name};
-use crate::sched::{self, Caller, Commit, Rt};
+use crate::sched::{self, Caller, Commit, Limit, Rt};
+use crate::timers::when_after;
 use crate::waiter::{BoxedWaiter, WaitReason, Waiter};
 
 /// The right to a goroutine's result, without the bounds and lifetimes that the public handles add.
 pub(super) struct Joinable<T> {
     thread: Thread,
+    done: Done,
     result: PhantomData<T>,
 }
 
@@ -41,42 +52,98 @@ impl<T> Joinable<T> {
     pub(super) unsafe fn new(g: NonNull<G>, name: Option<Name>) -> Joinable<T> {
         // SAFETY: while the handle lives the header is not reused.
         let id = unsafe { g.as_ref() }.id();
-        Joinable { thread: Thread::goroutine(g, id, name), result: PhantomData }
+        Joinable { thread: Thread::goroutine(g, id, name), done: Done::new(), result: PhantomData }
     }
 
     pub(super) fn thread(&self) -> &Thread {
         &self.thread
     }
 
+    /// The goroutine's header, which is its own until the result was taken.
     fn header(&self) -> &'static G {
         let g = self.thread.header().unwrap_or_else(|| fatal!("a join handle without a goroutine"));
-        // SAFETY: headers are never unmapped; while the handle lives it is this goroutine's.
+        // SAFETY: headers are never unmapped.
         unsafe { g.as_ref() }
     }
 
     pub(super) fn is_finished(&self) -> bool {
-        self.header().join.is_finished()
+        self.done.is_taken() || self.header().join.is_finished()
     }
 
-    pub(super) fn join(self) -> Result<T> {
+    pub(super) fn join(mut self) -> Result<T> {
+        match self.join_within(Limit::NONE) {
+            Some(result) => result,
+            None => fatal!("a join without a limit has come to its end"),
+        }
+    }
+
+    pub(super) fn join_ctx(&mut self) -> core::result::Result<Result<T>, ContextError> {
+        match self.join_within(Limit::of_context(None)) {
+            Some(result) => Ok(result),
+            None => Err(context::why_ended()),
+        }
+    }
+
+    pub(super) fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T>> {
+        self.join_within(Limit::until(when_after(timeout)))
+    }
+
+    /// Waits for the end, no longer than `limit`, and takes the result.
+    fn join_within(&mut self, limit: Limit) -> Option<Result<T>> {
+        self.refuse_taken();
         let g = self.header();
-        if !g.join.is_finished() {
-            refuse_own(g);
-            wait_for_end(g);
-        } else {
+        if g.join.is_finished() {
             // A join is a moving call whether it has to wait or not (S39).
             crate::runtime::checkpoint();
+        } else {
+            refuse_own(g);
+            if !self.wait_for_end(g, limit) {
+                return None;
+            }
         }
-        self.take()
+        Some(self.take())
     }
 
-    /// Takes the result, which is there.
-    fn take(self) -> Result<T> {
+    /// Whether the end has come within the limit.
+    fn wait_for_end(&self, g: &'static G, limit: Limit) -> bool {
+        // Without a limit, and if nobody else is to be told, the word has room for the one who waits.
+        if limit.is_none() && !self.done.is_made() {
+            wait_for_end(g);
+            return true;
+        }
+        self.signal().await_close(WaitReason::Join, limit)
+    }
+
+    /// The channel that is closed at the end.
+    pub(super) fn signal(&self) -> Arc<TimerChan> {
+        let (signal, made) = self.done.get_or_make();
+        if made == Made::Now {
+            let finished = self.is_finished() || {
+                let waiter = BoxedWaiter { waiter: None, signal: Some(Arc::clone(&signal) as _) };
+                register(self.header(), JoinWaiter::Boxed(into_raw(Box::new(waiter)))) == Commit::Refuse
+            };
+            if finished {
+                signal.close();
+            }
+        }
+        signal
+    }
+
+    fn refuse_taken(&self) {
+        assert!(
+            !self.done.is_taken(),
+            "the result of this goroutine was taken by an earlier join: it can be had once"
+        );
+    }
+
+    /// Takes the result, which is there and was not taken.
+    fn take(&mut self) -> Result<T> {
         let g = self.header();
-        let this = ManuallyDrop::new(self);
-        // SAFETY: read once, and `this` is not touched again: the duties of its destructor are done below.
-        drop(unsafe { core::ptr::read(&this.thread) });
-        // SAFETY: finished, so the result is the handle's; it is a T by the contract of `new`.
+        if !g.join.is_finished() {
+            fatal!("the result of goroutine {} was to be taken before its end", g.id());
+        }
+        self.done.take();
+        // SAFETY: finished, so the result is the handle's, and it is taken once; it is a T by the contract of `new`.
         let outcome = unsafe { task::take_result::<T>(g) };
         release(g);
         outcome
@@ -84,10 +151,15 @@ impl<T> Joinable<T> {
 }
 
 impl<T> Drop for Joinable<T> {
-    /// Detaches.
+    /// Detaches, unless the result was taken.
     fn drop(&mut self) {
+        if self.done.is_taken() {
+            return;
+        }
         let g = self.header();
-        match g.join.detach() {
+        // Who asked to be told of the end is told, handle or not.
+        let detached = if self.done.is_made() { g.join.abandon() } else { g.join.detach() };
+        match detached {
             Detach::Left(waiter) => {
                 if let Some(JoinWaiter::Boxed(boxed)) = waiter {
                     // SAFETY: the word gave back the box that this handle had registered.
@@ -139,7 +211,10 @@ fn wait_for_end(g: &'static G) {
         let waiter = match waiter {
             Waiter::Goroutine(peer) => JoinWaiter::Peer(peer),
             // A foreign thread: not inside the runtime, so it may allocate.
-            other => JoinWaiter::Boxed(into_raw(Box::new(BoxedWaiter(other)))),
+            other => {
+                let waiter = BoxedWaiter { waiter: Some(other), signal: None };
+                JoinWaiter::Boxed(into_raw(Box::new(waiter)))
+            }
         };
         register(g, waiter)
     });
@@ -183,7 +258,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     ///
-    /// If a goroutine joins itself.
+    /// If a goroutine joins itself, or if the result was taken before, by [`join_ctx`](JoinHandle::join_ctx) or
+    /// [`join_timeout`](JoinHandle::join_timeout).
     ///
     /// ```
     /// gosched::run(|| {
@@ -194,6 +270,70 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn join(self) -> Result<T> {
         self.0.join()
+    }
+
+    /// As [`join`](JoinHandle::join), until the current [context](crate::context) ends. A moving call.
+    ///
+    /// The result of one that has ended is returned also if the context has ended. One that goes on can be joined later.
+    ///
+    /// # Errors
+    ///
+    /// Why the context has ended, if it did before the goroutine.
+    ///
+    /// # Panics
+    ///
+    /// If the result was taken before: it can be had once. If a goroutine joins itself.
+    ///
+    /// ```
+    /// use gosched::context::{ContextError, background, enter};
+    /// use std::time::Duration;
+    ///
+    /// let mut handle = gosched::go(|| gosched::thread::park());
+    /// let ctx = background().with_timeout(Duration::from_millis(1));
+    /// assert_eq!(enter(&ctx, || handle.join_ctx()).unwrap_err(), ContextError::DeadlineExceeded);
+    /// handle.thread().unpark();
+    /// assert!(handle.join_ctx().unwrap().is_ok());
+    /// ```
+    pub fn join_ctx(&mut self) -> core::result::Result<Result<T>, ContextError> {
+        self.0.join_ctx()
+    }
+
+    /// As [`join`](JoinHandle::join), waiting for `timeout` at most; `None` if it has not ended by then. A moving call.
+    ///
+    /// # Panics
+    ///
+    /// If the result was taken before: it can be had once. If a goroutine joins itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let mut handle = gosched::go(|| gosched::thread::park());
+    /// assert!(handle.join_timeout(Duration::from_millis(1)).is_none());
+    /// handle.thread().unpark();
+    /// assert!(handle.join_timeout(Duration::from_secs(60)).unwrap().is_ok());
+    /// ```
+    pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T>> {
+        self.0.join_timeout(timeout)
+    }
+
+    /// A channel that never has a value and is closed when the goroutine has ended: for `select!`. It is closed also if the
+    /// handle is gone by then. Never moves.
+    ///
+    /// ```
+    /// use gosched::{chan, go, select, thread};
+    /// use std::time::Duration;
+    ///
+    /// let handle = go(|| thread::sleep(Duration::from_millis(1)));
+    /// let (_s, r) = chan::bounded::<u8>(0);
+    /// select! {
+    ///     recv(r) -> _ => unreachable!("nobody sends"),
+    ///     recv(handle.done()) -> ended => assert!(ended.is_err()),
+    /// }
+    /// handle.join().unwrap(); // does not wait
+    /// ```
+    #[must_use]
+    pub fn done(&self) -> Receiver<()> {
+        Receiver::of_signal(self.0.signal())
     }
 
     /// The goroutine's [`Thread`].
@@ -258,15 +398,18 @@ impl<T> Future for JoinFuture<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
-        let handle = self.0.as_ref().expect("a JoinFuture was polled after it was ready");
-        let g = handle.0.header();
+        let JoinHandle(joinable) = self.0.as_mut().expect("a JoinFuture was polled after it was ready");
+        joinable.refuse_taken();
+        let g = joinable.header();
         if !g.join.is_finished() {
-            let waiter = Box::new(BoxedWaiter(Waiter::Async(cx.waker().clone())));
-            if register(g, JoinWaiter::Boxed(into_raw(waiter))) == Commit::Wait {
+            let signal = joinable.done.get().map(|signal| signal as _);
+            let waiter = BoxedWaiter { waiter: Some(Waiter::Async(cx.waker().clone())), signal };
+            if register(g, JoinWaiter::Boxed(into_raw(Box::new(waiter)))) == Commit::Wait {
                 return Poll::Pending;
             }
         }
-        let handle = self.0.take().expect("checked above");
-        Poll::Ready(handle.0.take())
+        let result = joinable.take();
+        self.0 = None;
+        Poll::Ready(result)
     }
 }

@@ -7,6 +7,7 @@
 
 mod builder;
 mod current;
+mod done;
 mod join;
 mod local;
 mod scope;

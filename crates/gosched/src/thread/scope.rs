@@ -8,12 +8,15 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::panic::{Location, RefUnwindSafe};
 use core::ptr::NonNull;
+use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::Result;
 use super::builder::joinable;
 use super::current::Thread;
 use super::join::Joinable;
+use crate::chan::Receiver;
+use crate::context::ContextError;
 use crate::sched::{self, Group, MayWait, Role, Spawn};
 
 /// A place to spawn goroutines that borrow from outside it; see [`scope`].
@@ -140,6 +143,55 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// ```
     pub fn join(self) -> Result<T> {
         self.0.join()
+    }
+
+    /// As [`JoinHandle::join_ctx`](super::JoinHandle::join_ctx): joins until the current [context](crate::context) ends. A moving
+    /// call.
+    ///
+    /// # Errors
+    ///
+    /// Why the context has ended, if it did before the goroutine.
+    ///
+    /// # Panics
+    ///
+    /// If the result was taken before: it can be had once. If a goroutine joins itself.
+    ///
+    /// ```
+    /// let number = 5;
+    /// gosched::scope(|s| assert_eq!(s.spawn(|| number + 1).join_ctx().unwrap().unwrap(), 6));
+    /// ```
+    pub fn join_ctx(&mut self) -> core::result::Result<Result<T>, ContextError> {
+        self.0.join_ctx()
+    }
+
+    /// As [`JoinHandle::join_timeout`](super::JoinHandle::join_timeout): waits for `timeout` at most. A moving call.
+    ///
+    /// # Panics
+    ///
+    /// If the result was taken before: it can be had once. If a goroutine joins itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// gosched::scope(|s| {
+    ///     let mut handle = s.spawn(|| gosched::thread::park());
+    ///     assert!(handle.join_timeout(Duration::from_millis(1)).is_none());
+    ///     handle.thread().unpark();
+    ///     assert!(handle.join_timeout(Duration::from_secs(60)).unwrap().is_ok());
+    /// });
+    /// ```
+    pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T>> {
+        self.0.join_timeout(timeout)
+    }
+
+    /// As [`JoinHandle::done`](super::JoinHandle::done): a channel that is closed when the goroutine has ended. Never moves.
+    ///
+    /// ```
+    /// gosched::scope(|s| assert!(s.spawn(|| ()).done().recv().is_err()));
+    /// ```
+    #[must_use]
+    pub fn done(&self) -> Receiver<()> {
+        Receiver::of_signal(self.0.signal())
     }
 
     /// The goroutine's [`Thread`].
