@@ -6,6 +6,7 @@
 
 mod common;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use gosched::chan::{
     RecvError, SendError, Sender, TryRecvError, TrySendError, after, bounded, never, unbounded,
 };
 use gosched::context::{Context, ContextError, RecvCtxError, SendCtxError, background, enter};
-use gosched::{go, select, thread, time};
+use gosched::{go, runtime, select, thread, time};
 
 /// Longer than any test may last: who waits this long to the end has missed something.
 const FOR_EVER: Duration = Duration::from_secs(3600);
@@ -272,7 +273,9 @@ fn receives_against_cancellation() {
             let sender = go(move || {
                 for n in 0..ROUNDS {
                     s.send(n).unwrap();
-                    if n % 5 == 0 {
+                    let before = cancelled.load(Ordering::Relaxed);
+                    // Now and then nothing comes until somebody has given up.
+                    while n % 100 == 0 && cancelled.load(Ordering::Relaxed) == before {
                         thread::yield_now();
                     }
                 }
@@ -280,8 +283,40 @@ fn receives_against_cancellation() {
             let [one, other] = on_both(receive);
             sender.join().unwrap();
             assert_eq!(one + other, ROUNDS * (ROUNDS - 1) / 2);
-            assert!(cancelled.load(Ordering::Relaxed) > 0);
         }
+    });
+}
+
+/// In a stopped world what is ready is done, what is over fails, and what would have to wait panics and leaves all as it was.
+#[test]
+fn in_a_stopped_world() {
+    within(Duration::from_secs(60), || {
+        on_both(|| {
+            let (s, r) = bounded::<u8>(1);
+            let ended = background().with_cancel();
+            ended.cancel();
+            let refuses = |f: &dyn Fn()| catch_unwind(AssertUnwindSafe(f)).is_err();
+            runtime::stop_the_world(|_| {
+                s.send_ctx(1).unwrap();
+                let done = Err(SendCtxError::Done(2, ContextError::Cancelled));
+                assert_eq!(enter(&ended, || s.send_ctx(2)), done);
+                assert!(refuses(&|| {
+                    let _ = s.send_ctx(2);
+                }));
+                assert_eq!(r.recv_ctx(), Ok(1));
+                for r in [&r, &never()] {
+                    assert_eq!(
+                        enter(&ended, || r.recv_ctx()),
+                        Err(RecvCtxError::Done(ContextError::Cancelled))
+                    );
+                    assert!(refuses(&|| {
+                        let _ = r.recv_ctx();
+                    }));
+                }
+            });
+            s.send(3).unwrap();
+            assert_eq!((r.recv_ctx(), r.try_recv()), (Ok(3), Err(TryRecvError::Empty)));
+        });
     });
 }
 

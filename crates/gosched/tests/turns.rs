@@ -100,6 +100,38 @@ const CALLS: &[(&str, Kind, Make)] = &[
             let _ = (r.recv_timeout(Duration::ZERO), &s);
         })
     }),
+    ("send_ctx, recv_ctx", Moves, || {
+        let (s, r) = bounded(1);
+        Box::new(move || {
+            s.send_ctx(1).unwrap();
+            r.recv_ctx().unwrap();
+        })
+    }),
+    ("acquire_ctx", Moves, || {
+        let semaphore = Semaphore::new(1);
+        Box::new(move || drop(semaphore.acquire_ctx().unwrap()))
+    }),
+    ("acquire_timeout, late", Moves, || {
+        let semaphore = Semaphore::new(0);
+        Box::new(move || assert!(semaphore.acquire_timeout(Duration::ZERO).is_none()))
+    }),
+    ("wait_ctx of a group", Moves, || {
+        let group = WaitGroup::new();
+        Box::new(move || group.wait_ctx().unwrap())
+    }),
+    ("wait_timeout of a group, late", Moves, || {
+        let group = WaitGroup::new();
+        group.add(1);
+        Box::new(move || assert!(!group.wait_timeout(Duration::ZERO)))
+    }),
+    ("lock_ctx", Stays, || {
+        let mutex = Mutex::new(0);
+        Box::new(move || *mutex.lock_ctx().unwrap().unwrap() += 1)
+    }),
+    ("join_timeout, late", Moves, || {
+        let mut handle = go(thread::park);
+        Box::new(move || assert!(handle.join_timeout(Duration::ZERO).is_none()))
+    }),
     ("try_send, try_recv", Stays, || {
         let (s, r) = unbounded();
         Box::new(move || {

@@ -4,7 +4,8 @@ use core::fmt;
 use core::iter::FusedIterator;
 
 use super::err::{RecvTimeoutError, SendTimeoutError};
-use super::ops::{self, Patience};
+use super::ops;
+use super::patience::Patience;
 use super::{Receiver, Sender};
 use crate::context::{self, ContextError, RecvCtxError, SendCtxError};
 

@@ -11,7 +11,7 @@ pub use core::{compile_error, concat, stringify};
 
 use super::case;
 use super::err::{RecvError, SendError};
-use super::ops::Patience;
+use super::patience::Patience;
 use super::run::{Mode, Order};
 use super::select::run;
 use super::{Receiver, SelectedOperation, Sender};

@@ -102,6 +102,7 @@ pub mod internal;
 mod iter;
 mod macros;
 mod ops;
+mod patience;
 mod receiver;
 mod run;
 mod select;

@@ -9,7 +9,8 @@ use std::time::Instant;
 use super::err::{RecvError, RecvTimeoutError, TryRecvError};
 use super::future::RecvFuture;
 use super::iter::{IntoIter, Iter, TryIter};
-use super::ops::{self, Patience};
+use super::ops;
+use super::patience::Patience;
 use super::shared::{Handle, Receiving};
 use super::timer::{self, TimerChan};
 

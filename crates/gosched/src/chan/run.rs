@@ -16,7 +16,8 @@ use gosched_chan::{
 };
 
 use super::case::Case;
-use super::ops::{self, Patience};
+use super::ops;
+use super::patience::Patience;
 use super::slot::Slot;
 use crate::m::current;
 use crate::sched::{Caller, Limit, StoppedWorld, Visitor};

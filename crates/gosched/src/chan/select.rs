@@ -16,7 +16,7 @@ use super::case::{self, Case, Part};
 use super::err::{
     ReadyTimeoutError, RecvError, SelectTimeoutError, SendError, TryReadyError, TrySelectError,
 };
-use super::ops::Patience;
+use super::patience::Patience;
 use super::run::{self, Mode, Order};
 use super::slot::Slot;
 use super::{Receiver, Sender};

@@ -9,7 +9,8 @@ use gosched_chan::Chan;
 
 use super::err::{SendError, SendTimeoutError, TrySendError};
 use super::future::SendFuture;
-use super::ops::{self, Patience};
+use super::ops;
+use super::patience::Patience;
 use super::shared::{Handle, Sending};
 use crate::waiter::Waiter;
 

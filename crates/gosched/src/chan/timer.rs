@@ -19,7 +19,8 @@ use gosched_chan::{Chosen, Interest, Offers, Operation, Polled, Queue, Sudog, Ve
 use gosched_queue::{Lock, LockGuard, RawLock};
 
 use super::err::{RecvTimeoutError, TryRecvError};
-use super::ops::{Patience, recv_at_once};
+use super::ops::recv_at_once;
+use super::patience::Patience;
 use crate::sched::{Caller, Limit, Visitor};
 use crate::timers::when_at;
 use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};

@@ -1,0 +1,59 @@
+//! How long a channel's operation waits: for ever, for a time, or as long as the caller's context lasts. Whatever ends it, inside
+//! the channel that is one outcome, "late".
+
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::context;
+use crate::sched::{Interruptible, Limit};
+use crate::timers::{now, when_after, when_at};
+
+/// How long an operation may wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Patience {
+    Endless,
+    /// Until the caller's context ends.
+    Context,
+    For(Duration),
+    Until(Instant),
+    /// As `Until`, by the clock of timers.
+    At(u64),
+}
+
+impl Patience {
+    /// The limit for a wait that begins now; `None` if there is no time left.
+    #[inline]
+    pub(super) fn limit(self) -> Option<Limit> {
+        if let Patience::Endless = self { Some(Limit::NONE) } else { self.other_limit() }
+    }
+
+    #[inline(never)]
+    fn other_limit(self) -> Option<Limit> {
+        let when = match self {
+            Patience::Endless => return Some(Limit::NONE),
+            Patience::Context => return Some(Limit::of_context(None)),
+            Patience::For(d) if d.is_zero() => return None,
+            Patience::For(d) => return Some(Limit::until(when_after(d))),
+            Patience::Until(instant) => when_at(instant),
+            Patience::At(when) => when,
+        };
+        (when > now()).then_some(Limit::until(when))
+    }
+
+    /// Whether it has come to its end.
+    pub(super) fn is_over(self) -> bool {
+        match self {
+            Patience::Context => context::current_error().is_some(),
+            _ => self.limit().is_none(),
+        }
+    }
+
+    /// What is left of it, after a wait with `limit` has begun.
+    pub(super) fn of(limit: Limit) -> Patience {
+        match (limit.deadline, limit.interruptible) {
+            (Some(when), _) => Patience::At(when),
+            (None, Interruptible::Yes) => Patience::Context,
+            (None, Interruptible::No) => Patience::Endless,
+        }
+    }
+}
