@@ -76,6 +76,7 @@ use held::Held;
 pub(crate) use held::SOFT_LIMIT;
 use mode::Mode;
 pub(crate) use park::{Commit, prepare_to_wait, ready_any, wait};
+pub(crate) use retake::heavy_barrier;
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, is_forked, started_procs};
