@@ -65,6 +65,39 @@ fn asleep_after_a_life() {
     outcome.died(2, &[DEAD, "goroutine 1 [park]:"]);
 }
 
+/// S48, S51: found also after threads of ours have ended, with the goroutines that were locked to them; and not while a thread-local's
+/// destructor still runs on such a thread, which may wake others.
+fn asleep_after_threads_have_ended() {
+    struct Wakes(thread::Thread);
+    impl Drop for Wakes {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_millis(500));
+            println!("woken late");
+            self.0.unpark();
+        }
+    }
+    thread_local!(static LAST: std::cell::OnceCell<Wakes> = const { std::cell::OnceCell::new() });
+    for procs in [1, 2, 8] {
+        let outcome = child("asleep_after_threads_have_ended", || {
+            gosched::run(|| {
+                for _ in 0..100 {
+                    thread::Builder::new().pinned().spawn(gosched::yield_now).unwrap().join().unwrap();
+                }
+                let me = thread::current();
+                let wakes = move || LAST.with(|last| drop(last.set(Wakes(me))));
+                thread::Builder::new().pinned().spawn(wakes).unwrap().join().unwrap();
+                thread::park();
+                println!("through");
+                thread::park();
+            })
+        })
+        .procs(procs)
+        .run();
+        assert!(outcome.stdout.contains("woken late\nthrough"), "{outcome:#?}");
+        outcome.died(2, &[DEAD, "goroutine 1 [park]:"]);
+    }
+}
+
 /// S48: a thread that is not ours and waits in our calls can't help; one that ends is noticed.
 fn foreign_threads_that_wait_or_end() {
     let outcome = child("foreign_threads_that_wait_or_end", || {
@@ -319,6 +352,7 @@ fn main() {
         ("all_asleep", all_asleep),
         ("an_empty_select", an_empty_select),
         ("asleep_after_a_life", asleep_after_a_life),
+        ("asleep_after_threads_have_ended", asleep_after_threads_have_ended),
         ("foreign_threads_that_wait_or_end", foreign_threads_that_wait_or_end),
         ("can_be_switched_off", can_be_switched_off),
         ("no_false_alarm", no_false_alarm),

@@ -365,6 +365,23 @@ fn a_locked_goroutine_stays_on_its_thread() {
     });
 }
 
+/// S51: locks nest as deep as anybody likes, and as many unlocks take them back.
+#[test]
+fn locks_nest_deep() {
+    in_child("locks_nest_deep", &[1, 2], || {
+        const DEPTH: usize = 100_000;
+        (0..DEPTH).for_each(|_| runtime::lock_os_thread());
+        (0..DEPTH - 1).for_each(|_| runtime::unlock_os_thread());
+        // Still locked: whatever runs, runs elsewhere.
+        let here = std::thread::current().id();
+        for _ in 0..100 {
+            assert_ne!(go(|| std::thread::current().id()).join().unwrap(), here);
+            assert_eq!(std::thread::current().id(), here);
+        }
+        runtime::unlock_os_thread();
+    });
+}
+
 /// S51: while it is locked, its thread runs nobody else; after as many unlocks it is free again.
 #[test]
 fn a_locked_thread_runs_nobody_else() {

@@ -64,7 +64,7 @@ fn main() {
     ns_each("owner: enter and exit, fence", 1_000_000, || enter_and_exit(&m));
     println!("{:?}", barrier::init());
     ns_each("owner: enter and exit, membarrier", 1_000_000, || enter_and_exit(&m));
-    ns_each("heavy barrier, alone", 10_000, barrier::heavy);
+    ns_each("heavy barrier, alone", 10_000, || barrier::heavy().unwrap());
 
     let (ping, pong) = (Note::new(), Note::new());
     const HOPS: u32 = 20_000;

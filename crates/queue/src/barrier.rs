@@ -27,9 +27,17 @@ pub enum Mode {
     Membarrier,
 }
 
+/// The kernel refuses a membarrier although it had registered the process, perhaps by a seccomp filter that was installed since. The
+/// taker has no guarantee, and the Ms rely on it: there is no way on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The system's error code.
+    pub errno: i32,
+}
+
 #[cfg(not(loom))]
 mod native {
-    use super::Mode;
+    use super::{Mode, Refused};
     use rustix::thread::{MembarrierCommand, membarrier};
     use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
 
@@ -72,22 +80,24 @@ mod native {
     /// The taker's side: between what stands before it and what stands after it, every other thread of the process
     /// has passed a full fence.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the kernel, having registered us, refuses: there is no way on, since the Ms rely on it.
-    pub fn heavy() {
+    /// If the kernel, having registered us, refuses.
+    pub fn heavy() -> Result<(), Refused> {
         // ORDERING: partner is `light`. In membarrier mode the system call is also a full fence of this thread;
         // the fence here keeps the compiler, and the language's model, in line.
         fence(Ordering::SeqCst);
         if MEMBARRIER.load(Ordering::Relaxed) {
-            membarrier(MembarrierCommand::PrivateExpedited).expect("membarrier was registered");
+            let made = membarrier(MembarrierCommand::PrivateExpedited);
+            return made.map_err(|error| Refused { errno: error.raw_os_error() });
         }
+        Ok(())
     }
 }
 
 #[cfg(loom)]
 mod model {
-    use super::Mode;
+    use super::{Mode, Refused};
     use crate::sync::{Ordering, fence};
 
     /// Nothing to do: loom knows only the fence.
@@ -107,8 +117,13 @@ mod model {
     }
 
     /// The taker's side.
-    pub fn heavy() {
+    ///
+    /// # Errors
+    ///
+    /// Never.
+    pub fn heavy() -> Result<(), Refused> {
         // ORDERING: partner is the fence in `light`.
         fence(Ordering::SeqCst);
+        Ok(())
     }
 }

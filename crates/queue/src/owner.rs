@@ -126,7 +126,7 @@ pub struct Retaking(());
 /// owner.exit(); // to user code, with a P
 ///
 /// let begun = owner.begin_retake(&mut taker).unwrap();
-/// barrier::heavy();
+/// barrier::heavy().unwrap();
 /// assert_eq!(owner.finish_retake(&mut taker, begun), Retake::Taken);
 ///
 /// assert_eq!(owner.enter(), Entered::Slow(Intr::Taken));
@@ -376,7 +376,7 @@ mod tests {
 
     fn retake(owner: &Owner, taker: &mut TakerToken) -> Option<Retake> {
         let begun = owner.begin_retake(taker)?;
-        barrier::heavy();
+        barrier::heavy().unwrap();
         Some(owner.finish_retake(taker, begun))
     }
 
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(owner.enter(), Entered::Slow(Intr::Retaking));
         assert_eq!(owner.settle(), Settled::Preempted);
         owner.exit();
-        barrier::heavy();
+        barrier::heavy().unwrap();
         assert_eq!(owner.finish_retake(&mut taker, begun), Retake::Refused);
         assert_eq!(owner.intr(), Intr::None);
     }

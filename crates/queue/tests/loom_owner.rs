@@ -78,7 +78,7 @@ impl M {
     /// A whole attempt of a taker, which uses the P it got and says which.
     fn retake(&self, taker: &mut TakerToken) -> Option<usize> {
         let begun = self.owner.begin_retake(taker)?;
-        barrier::heavy();
+        barrier::heavy().unwrap();
         let p = self.owner.finish_retake_with(taker, begun, || self.p.load(Ordering::Relaxed))?;
         self.ps[p].use_it();
         Some(p)
@@ -170,7 +170,7 @@ fn a_request_does_not_hit_the_next_goroutine() {
         assert!(m.owner.request_preempt(&mut taker));
         let retaking = m.owner.begin_retake(&mut taker);
         begun.store(1, Ordering::Release);
-        barrier::heavy();
+        barrier::heavy().unwrap();
         if let Some(retaking) = retaking {
             let outcome = m.owner.finish_retake(&mut taker, retaking);
             assert_eq!(outcome, gosched_queue::Retake::Refused);

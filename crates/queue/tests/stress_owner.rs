@@ -96,7 +96,7 @@ fn run_taker(model: &Model, time: Duration) -> (u64, u64) {
             let _ = model.owner.request_preempt(&mut taker);
         }
         let Some(begun) = model.owner.begin_retake(&mut taker) else { continue };
-        barrier::heavy();
+        barrier::heavy().unwrap();
         attempts += 1;
         if model.owner.finish_retake_with(&mut taker, begun, || ()).is_some() {
             wins += 1;

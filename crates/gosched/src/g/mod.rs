@@ -61,9 +61,9 @@ pub(crate) struct G {
     pub(crate) vtable: Cell<Option<&'static TaskVtable>>,
     pub(crate) locals: Cell<Option<NonNull<Locals>>>,
     locked_m: AtomicPtr<M>,
-    locks: AtomicU16,
+    locks: AtomicU32,
     class: Cell<Option<StackClass>>,
-    blocking: AtomicU32,
+    blocking: AtomicU16,
     // Third and fourth: what is rarely looked at, and the closure or the result.
     creator: AtomicU64,
     created_at: Cell<Option<&'static Location<'static>>>,
@@ -117,9 +117,9 @@ impl G {
             vtable: Cell::new(None),
             locals: Cell::new(None),
             locked_m: AtomicPtr::new(core::ptr::null_mut()),
-            locks: AtomicU16::new(0),
+            locks: AtomicU32::new(0),
             class: Cell::new(None),
-            blocking: AtomicU32::new(0),
+            blocking: AtomicU16::new(0),
             creator: AtomicU64::new(0),
             created_at: Cell::new(None),
             name: UnsafeCell::new(None),
@@ -181,21 +181,21 @@ impl G {
 
     /// How often the goroutine has locked its thread (S51).
     pub(crate) fn locks(&self) -> u32 {
-        u32::from(self.locks.load(Ordering::Relaxed))
+        self.locks.load(Ordering::Relaxed)
     }
 
     /// The goroutine locks its thread once more, or once less. Own.
     pub(crate) fn set_locks(&self, locks: u32) {
-        self.locks.store(u16::try_from(locks).unwrap_or(u16::MAX), Ordering::Relaxed);
+        self.locks.store(locks, Ordering::Relaxed);
     }
 
     /// How many announced blocking calls it is in, one inside the other. Own.
     #[inline]
-    pub(crate) fn blocking_depth(&self) -> u32 {
+    pub(crate) fn blocking_depth(&self) -> u16 {
         self.blocking.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_blocking_depth(&self, depth: u32) {
+    pub(crate) fn set_blocking_depth(&self, depth: u16) {
         self.blocking.store(depth, Ordering::Relaxed);
     }
 

@@ -4,7 +4,8 @@
 //! whoever wakes the note, before that, and read by the M after: one that took the M off the idle list, or picked
 //! the goroutine that is bound to it. `p` is written by
 //! the M; it is read by others as a hint, and taken from it only through the protocol of `owner`
-//! (`gosched-queue`). Ms are never freed: an idle one sleeps on its note until it is wanted again.
+//! (`gosched-queue`). Ms are never freed: an idle one sleeps on its note until it is wanted again, and one whose thread has ended
+//! (`sched/idle.rs`) waits in a list for another thread.
 
 pub(crate) mod current;
 pub(crate) mod template;
@@ -20,7 +21,8 @@ use gosched_switch::{Gobuf, Stack};
 use crate::g::G;
 use crate::p::P;
 use crate::sched::SCHED;
-use crate::sys::cpu;
+use crate::sys::signal::AlternateStack;
+use crate::sys::{cpu, thread};
 use crate::sysmon::{Held, Probe};
 
 /// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
@@ -55,6 +57,25 @@ pub(crate) enum Taken {
     Blocked = 2,
 }
 
+/// Whether an M has a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Life {
+    /// It never had one.
+    New = 0,
+    HasThread = 1,
+    /// Its last one has ended.
+    Ended = 2,
+}
+
+/// Whether a thread is the first that its M has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum FirstThread {
+    Yes,
+    No,
+}
+
 #[repr(C)]
 pub(crate) struct M {
     /// `in_rt` and `intr` (D1): the only words that others look at often.
@@ -69,6 +90,8 @@ pub(crate) struct M {
     pub(crate) dead_stack: UnsafeCell<Option<Stack>>,
     /// Own: picked by a goroutine that left, to be executed from g0.
     pub(crate) picked: Cell<Option<(NonNull<G>, crate::p::Slice)>>,
+    /// Own: its goroutine has ended locked to the thread, which ends too (S51).
+    ending: Cell<bool>,
     /// Own: the goroutine bound to this thread (D5).
     pub(crate) locked_g: Cell<Option<&'static G>>,
     /// Own: since when this M has picked only goroutines that it could not get a stack for.
@@ -95,6 +118,10 @@ pub(crate) struct M {
     pub(crate) all_link: AtomicPtr<M>,
     pub(crate) id: u64,
     tid: AtomicI32,
+    /// A [`Life`].
+    life: AtomicU32,
+    /// Own: where signals are handled that find the stack used up. Stays with the M when its thread ends.
+    alternate_stack: Cell<Option<AlternateStack>>,
     /// g0's stack pointer when the loop was last entered: always the same one (S10).
     #[cfg(test)]
     pub(crate) loop_sp: Cell<usize>,
@@ -105,7 +132,7 @@ unsafe impl Sync for M {}
 // SAFETY: an M is created on one thread and used by another from then on.
 unsafe impl Send for M {}
 
-// SAFETY: `idle_link` is used for the idle list only.
+// SAFETY: `idle_link` is used for the list of idle Ms and that of ended ones; no M is in both.
 unsafe impl Linked for M {
     fn link(&self) -> &AtomicPtr<M> {
         &self.idle_link
@@ -125,6 +152,7 @@ impl M {
             post: Cell::new(Post::Nothing),
             dead_stack: UnsafeCell::new(None),
             picked: Cell::new(None),
+            ending: Cell::new(false),
             locked_g: Cell::new(None),
             stackless_since: Cell::new(None),
             asked_to_yield: Cell::new(false),
@@ -141,19 +169,54 @@ impl M {
             all_link: AtomicPtr::new(core::ptr::null_mut()),
             id,
             tid: AtomicI32::new(0),
+            life: AtomicU32::new(Life::New as u32),
+            alternate_stack: Cell::new(None),
             #[cfg(test)]
             loop_sp: Cell::new(0),
         }))
     }
 
-    /// The kernel's id of its thread; 0 until it runs.
-    pub(crate) fn tid(&self) -> i32 {
-        self.tid.load(Ordering::Relaxed)
+    /// Its thread begins; whether it is the first that this M has. By that thread.
+    pub(crate) fn begin(&self) -> FirstThread {
+        if self.alternate_stack.get().is_none() {
+            self.alternate_stack.set(AlternateStack::new());
+        }
+        if let Some(stack) = self.alternate_stack.get() {
+            stack.adopt();
+        }
+        self.tid.store(thread::tid(), Ordering::Relaxed);
+        let before = self.life.swap(Life::HasThread as u32, Ordering::Relaxed);
+        if before == Life::New as u32 { FirstThread::Yes } else { FirstThread::No }
     }
 
-    /// Said by its thread.
-    pub(crate) fn set_tid(&self, tid: i32) {
-        self.tid.store(tid, Ordering::Relaxed);
+    /// Its thread ends: the M is as new, but for what a next thread can use. By that thread, inside the runtime and without a P.
+    pub(crate) fn end(&self) {
+        self.ending.set(false);
+        #[cfg(test)]
+        self.loop_sp.set(0);
+        self.life.store(Life::Ended as u32, Ordering::Relaxed);
+        self.tid.store(0, Ordering::Relaxed);
+        AlternateStack::drop_own();
+    }
+
+    /// Whether it has a thread, or is about to.
+    pub(crate) fn has_thread(&self) -> bool {
+        self.life.load(Ordering::Relaxed) != Life::Ended as u32
+    }
+
+    /// Whether its thread is to end.
+    #[inline]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.get()
+    }
+
+    pub(crate) fn set_ending(&self, ending: bool) {
+        self.ending.set(ending);
+    }
+
+    /// The kernel's id of its thread; 0 while it has none.
+    pub(crate) fn tid(&self) -> i32 {
+        self.tid.load(Ordering::Relaxed)
     }
 
     /// The P this M holds, or held before it was taken: a memory only, while `owner` says TAKEN or BLOCKING. It may be anybody's

@@ -7,19 +7,17 @@
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, Ordering};
 use std::io;
 use std::sync::Once;
 use std::time::Duration;
 
 use gosched_queue::{List, Lock, Note, Spinning};
 
-use super::{M, current};
+use super::{FirstThread, M, current};
 use crate::dump;
 use crate::fatal::fatal;
 use crate::p::P;
 use crate::sched::{self, SCHED};
-use crate::sys::signal;
 use crate::sys::thread::{self, Defaults, TimeSlice};
 
 /// g0 runs the scheduler and nothing of the user's.
@@ -92,14 +90,8 @@ enum Created {
 /// the idle list, and it is tried again while work waits (S32).
 fn create(p: &'static P) -> Created {
     static SAID: Once = Once::new();
-    /// An M whose thread was refused, for the next try. Only this thread comes here.
-    static SPARE: AtomicPtr<M> = AtomicPtr::new(core::ptr::null_mut());
     let spinning = p.take_kept_spinning();
-    // SAFETY: Ms are never freed.
-    let m = match unsafe { SPARE.swap(core::ptr::null_mut(), Ordering::Relaxed).as_ref() } {
-        Some(spare) => spare,
-        None => M::new(),
-    };
+    let m = SCHED.take_spare_m().unwrap_or_else(M::new);
     m.give(p, spinning);
     let Err(error) = thread::spawn(G0_STACK_BYTES, m_main, core::ptr::from_ref(m).cast_mut().cast()) else {
         return Created::Yes;
@@ -115,19 +107,25 @@ fn create(p: &'static P) -> Created {
     });
     let spinning = m.take_spinning();
     let _ = m.take_next_p();
-    SPARE.store(core::ptr::from_ref(m).cast_mut(), Ordering::Relaxed);
+    SCHED.put_spare_m(m);
     SCHED.take_back_p(p, spinning);
     Created::Refused
 }
 
+/// A thread of an M. It ends only with a goroutine that was locked to it (S51). Thread-locals' destructors come after that, on a
+/// thread that is no longer ours.
 extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
-    // SAFETY: `create` passed an M, which lives for ever.
+    // SAFETY: `create` passed an M, which lives for ever and has no other thread.
     let m: &'static M = unsafe { &*m.cast::<M>() };
     current::set(Some(m));
-    SCHED.list_m(m);
+    if m.begin() == FirstThread::Yes {
+        SCHED.list_m(m);
+    }
     thread::set_name(c"gosched-m");
     thread::set_time_slice(0, TimeSlice::Short);
-    signal::give_alternate_stack();
-    m.set_tid(thread::tid());
-    sched::mstart(m)
+    sched::mstart(m);
+    current::set(None);
+    SCHED.end_m(m);
+    thread::count_end();
+    core::ptr::null_mut()
 }

@@ -125,7 +125,7 @@ impl World {
         SCHED.all_p().take(SCHED.procs() as usize).map(ProcessorInfo::of)
     }
 
-    /// The worker threads (Ms), the newest first.
+    /// The worker threads (Ms), in no particular order.
     ///
     /// ```
     /// gosched::run(|| {
@@ -231,7 +231,7 @@ impl ProcessorInfo {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ThreadInfo {
-    /// Its number, from 0.
+    /// Its number, from 0. That of a thread which has ended is used again.
     pub id: u64,
     /// The system's id of the thread; 0 while it is being started.
     pub os_id: i32,

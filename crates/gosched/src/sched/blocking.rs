@@ -28,7 +28,11 @@ impl Blocking {
     pub(crate) fn enter() -> Option<Blocking> {
         let rt = Rt::enter_moving().ok()??;
         let g = rt.g();
-        g.set_blocking_depth(g.blocking_depth() + 1);
+        let Some(depth) = g.blocking_depth().checked_add(1) else {
+            rt.finish();
+            panic!("runtime::blocking: {} calls, one inside the other, are too many", u16::MAX);
+        };
+        g.set_blocking_depth(depth);
         reenter(rt);
         Some(Blocking { g })
     }

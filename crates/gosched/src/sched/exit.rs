@@ -134,8 +134,12 @@ fn enter(g: &G) -> Rt {
     Rt::enter().unwrap_or_else(|| fatal!("goroutine {} ended on a foreign thread", g.id()))
 }
 
-/// The G is dead to all but the caller; its stack, on which the caller runs, is the M's.
+/// The G is dead to all but the caller; its stack, on which the caller runs, is the M's. If it is locked to the thread, that one ends
+/// with it.
 fn lay_down(rt: &Rt, g: &'static G) {
+    if g.locks() > 0 {
+        rt.m.set_ending(true);
+    }
     g.transition(Status::Running, Status::Dead);
     rt.m.set_cur_g(None);
     g.set_m(core::ptr::null());
@@ -149,6 +153,7 @@ fn take_up(rt: Rt, g: &'static G) {
     unsafe { *g.stack.get() = (*rt.m.dead_stack.get()).take() };
     g.set_m(rt.m);
     rt.m.set_cur_g(Some(g));
+    rt.m.set_ending(false);
     g.transition(Status::Dead, Status::Running);
 }
 

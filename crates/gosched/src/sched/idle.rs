@@ -4,6 +4,8 @@
 //! - A P is on the idle list or has exactly one owner; the count in `idle` changes with the list, under the lock.
 //! - An M on the idle list holds no P and sleeps on its note, or is about to; whoever takes it off the list gives it
 //!   a P and wakes it, once.
+//! - An M without a thread is on the list of spare ones. A thread ends with a goroutine that was locked to it at its end, and only
+//!   then: the state that the goroutine left in it is nobody else's. Its M's P is handed off before.
 //! - "Spinning" is one token per searching M. It is made by whoever starts the search (perhaps for an M that is still
 //!   asleep) and given back by the M that ends it.
 
@@ -178,6 +180,31 @@ impl Sched {
                 Err(now) => first = now,
             }
         }
+    }
+
+    /// The thread of `m` ends (S51): the M is kept for another one. By that thread, which must not touch it afterwards; the P was handed
+    /// off before.
+    pub(crate) fn end_m(&self, m: &'static M) {
+        {
+            // The monitor, if it looks at this M just now, is through with it after this.
+            let _taker = self.taker.lock();
+            m.probe.close();
+        }
+        m.end();
+        self.m_count.fetch_sub(1, Ordering::Relaxed);
+        self.put_spare_m(m);
+    }
+
+    /// Keeps an M without a thread.
+    pub(crate) fn put_spare_m(&self, m: &'static M) {
+        // SAFETY: Ms are never freed; one without a thread is on no list.
+        unsafe { self.lock.lock().spare_ms.push_front(NonNull::from(m)) };
+    }
+
+    /// An M without a thread, if there is one.
+    pub(crate) fn take_spare_m(&self) -> Option<&'static M> {
+        // SAFETY: Ms are never freed.
+        self.lock.lock().spare_ms.pop_front().map(|m| unsafe { m.as_ref() })
     }
 
     /// Sleeps until somebody gives this M a P. It has none now.

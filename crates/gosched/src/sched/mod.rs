@@ -79,6 +79,7 @@ pub(crate) use held::SOFT_LIMIT;
 pub(crate) use may_wait::{MayWait, StoppedWorld, refuse_on_foreign_thread};
 use mode::Mode;
 pub(crate) use park::{Commit, ready_any};
+pub(crate) use retake::heavy_barrier;
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
 pub(crate) use start::{ensure_started, is_forked, started_procs};
@@ -132,12 +133,19 @@ struct Shared {
     /// How often one was taken off that list: while this stands still, with all Ps there, no goroutine has got one.
     idle_ps_taken: u64,
     idle_ms: List<M>,
+    /// Those without a thread.
+    spare_ms: List<M>,
 }
 
 impl Sched {
     const fn new() -> Sched {
         Sched {
-            lock: Lock::new(Shared { idle_ps: List::new(), idle_ps_taken: 0, idle_ms: List::new() }),
+            lock: Lock::new(Shared {
+                idle_ps: List::new(),
+                idle_ps_taken: 0,
+                idle_ms: List::new(),
+                spare_ms: List::new(),
+            }),
             runq: GlobalQueue::new(),
             idle: IdleWord::new(0),
             keeper: Keeper::new(),
@@ -204,7 +212,7 @@ impl Sched {
         unsafe { self.all_p.get(id as usize)?.load(Ordering::Acquire).as_ref() }
     }
 
-    /// All Ms, the newest first (S5).
+    /// All Ms that have a thread (S5).
     pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
         // ORDERING: Acquire pairs with the Release in `list_m`.
         // SAFETY: Ms are never freed.
@@ -213,6 +221,7 @@ impl Sched {
             // SAFETY: as above; the link was written before the M was published.
             unsafe { m.all_link.load(Ordering::Relaxed).as_ref() }
         })
+        .filter(|m| m.has_thread())
     }
 
     /// All headers, alive or not (S5).

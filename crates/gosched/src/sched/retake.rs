@@ -1,11 +1,26 @@
 //! What the monitor asks of the scheduler, and the books it keeps on Ms that have lost their P.
 
 use core::sync::atomic::Ordering;
+use std::io;
+
+use gosched_queue::barrier;
 
 use super::{Rt, Sched};
+use crate::fatal::fatal;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::sys::thread::{self, TimeSlice};
+
+/// The taker's barrier (D1). Refused, it ends the process: no P could ever be taken again without two having it.
+pub(crate) fn heavy_barrier() {
+    if let Err(barrier::Refused { errno }) = barrier::heavy() {
+        fatal!(
+            "the system refuses membarrier ({}), which it granted when gosched was started. Has a seccomp filter been \
+             installed since? Let it pass membarrier, or install it before the first use of gosched, which then does without",
+            io::Error::from_raw_os_error(errno)
+        );
+    }
+}
 
 impl Sched {
     /// Whether every P is idle.

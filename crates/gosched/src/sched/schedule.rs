@@ -21,22 +21,29 @@ use super::{Class, Rt, SCHED, exit, park, start, timing};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{M, Post, current};
-use crate::p::{HeldP, Slice};
+use crate::p::{HeldP, P, Slice};
 
-/// A new M's first steps: it takes the P meant for it and enters the loop.
-pub(crate) fn mstart(m: &'static M) -> ! {
+/// All that an M does on a thread: it takes the P meant for it and enters the loop. Returns without a P if the thread is to end.
+pub(crate) fn mstart(m: &'static M) {
     match m.take_next_p() {
         Some(p) => m.acquire_p(p),
         None => fatal!("m{} was started without a P", m.id),
     }
-    schedule(m)
+    schedule(m);
+    if let Some(p) = m.release_p() {
+        SCHED.hand_off_p(p);
+    }
 }
 
-/// The loop (S10). Never returns; every switch to g0 comes back here, in this frame.
-fn schedule(m: &'static M) -> ! {
+/// The loop (S10). Every switch to g0 comes back here, in this frame. Returns if the thread is to end, with a goroutine that was locked
+/// to it (S51).
+fn schedule(m: &'static M) {
     loop {
         after_switch();
         note_loop_sp(m);
+        if m.is_ending() {
+            return;
+        }
         let (g, slice) = next(m);
         SCHED.stop_spinning(m);
         // SAFETY: headers are never unmapped.
@@ -185,9 +192,10 @@ fn next_context(m: &'static M) -> *const Gobuf {
 }
 
 /// As [`next_context`], for a goroutine that has ended: its stack, now the M's, goes to the next one in place if that
-/// one is fresh.
+/// one is fresh. If its thread ends with it, there is no next one.
 pub(super) fn next_context_after_exit(m: &'static M) -> *const Gobuf {
-    let Some(p) = m.p().filter(|_| !SCHED.mode.is_stopping()) else { return to_g0(m) };
+    let goes_on = |_: &&P| !m.is_ending() && !SCHED.mode.is_stopping();
+    let Some(p) = m.p().filter(goes_on) else { return to_g0(m) };
     // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
     let p = unsafe { p.held() };
     let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };

@@ -30,9 +30,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use gosched_queue::{List, Lock, Note, Wake, barrier};
+use gosched_queue::{List, Lock, Note, Wake};
 
-use super::{Caller, MayWait, Rt, SCHED, Sched, Visitor, start};
+use super::{Caller, MayWait, Rt, SCHED, Sched, Visitor, heavy_barrier, start};
 use crate::fatal::fatal;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
@@ -274,7 +274,7 @@ impl Sched {
                 PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
             }
         }
-        barrier::heavy();
+        heavy_barrier();
         for (m, retaking) in begun.into_iter().flatten() {
             match m.owner.finish_retake_with(&mut taker, retaking, || m.p()).flatten() {
                 Some(p) => {
@@ -290,7 +290,7 @@ impl Sched {
     /// Waits until no goroutine without a P is inside the runtime: those that come later wait at the gate.
     fn await_those_inside(&self, stopper: Option<&M>) {
         loop {
-            barrier::heavy();
+            heavy_barrier();
             let inside = self
                 .all_m()
                 .filter(|m| !stopper.is_some_and(|stopper| core::ptr::eq(*m, stopper)))

@@ -10,7 +10,7 @@
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::ptr::null_mut;
+use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::mem;
@@ -30,21 +30,35 @@ static PREVIOUS: Previous = Previous(UnsafeCell::new([const { MaybeUninit::zeroe
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// Gives the calling thread a guarded alternate signal stack. Without memory for it the thread goes without:
-/// an overflow then still ends the process, only less politely.
-pub(crate) fn give_alternate_stack() {
-    let Some(base) = mem::map_forever(ALT_STACK_BYTES + mem::page_size()) else { return };
-    if !mem::guard_lowest_page(base) {
-        return;
+/// A guarded stack for the handlers of one thread at a time. Never unmapped.
+#[derive(Clone, Copy)]
+pub(crate) struct AlternateStack(NonNull<u8>);
+
+impl AlternateStack {
+    /// `None` without memory for it. A thread then goes without: an overflow still ends the process, only less politely.
+    pub(crate) fn new() -> Option<AlternateStack> {
+        let base = mem::map_forever(ALT_STACK_BYTES + mem::page_size())?;
+        mem::guard_lowest_page(base).then_some(AlternateStack(base))
     }
-    // SAFETY: the stack described lies inside the mapping, above its guard page, and is never unmapped.
-    unsafe {
-        let stack = libc::stack_t {
-            ss_sp: base.as_ptr().add(mem::page_size()).cast(),
-            ss_flags: 0,
-            ss_size: ALT_STACK_BYTES,
-        };
-        libc::sigaltstack(&stack, null_mut());
+
+    /// The calling thread's handlers run on it from now on. No other thread's do.
+    pub(crate) fn adopt(self) {
+        // SAFETY: the stack described lies inside the mapping, above its guard page, and is never unmapped.
+        unsafe {
+            let stack = libc::stack_t {
+                ss_sp: self.0.as_ptr().add(mem::page_size()).cast(),
+                ss_flags: 0,
+                ss_size: ALT_STACK_BYTES,
+            };
+            libc::sigaltstack(&stack, null_mut());
+        }
+    }
+
+    /// The calling thread has none from now on.
+    pub(crate) fn drop_own() {
+        let stack = libc::stack_t { ss_sp: null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: disables it; we are not on it.
+        unsafe { libc::sigaltstack(&stack, null_mut()) };
     }
 }
 

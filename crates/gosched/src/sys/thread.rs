@@ -11,12 +11,18 @@ use std::io;
 /// What a thread's first function looks like to pthread.
 pub(crate) type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 
-/// Threads of ours: none of them ever ends.
+/// Threads of ours.
 static OURS: AtomicU32 = AtomicU32::new(0);
 
 /// How many threads are ours.
 pub(crate) fn ours() -> usize {
     OURS.load(Ordering::Relaxed) as usize
+}
+
+/// The calling thread, which was one of ours, is about to end. What still runs on it, destructors of the user's thread-locals, counts as
+/// that of a foreign thread: it may wake others.
+pub(crate) fn count_end() {
+    OURS.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// How many threads the process has; `None` where the system does not say. Allocates nothing.

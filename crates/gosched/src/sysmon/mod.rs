@@ -25,7 +25,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 use std::io;
 
-use gosched_queue::{Dormant, Retaking, TakerToken, Wake, barrier};
+use gosched_queue::{Dormant, Retaking, TakerToken, Wake};
 
 use crate::dump;
 use crate::fatal::{fatal, write_stderr};
@@ -33,7 +33,7 @@ use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::runtime::debug;
-use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT};
+use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT, heavy_barrier};
 use crate::sys::thread::{self, Defaults, TightTimerSlack, TimeSlice};
 use crate::timers::{self, now};
 use pace::{Pace, Patience};
@@ -334,7 +334,7 @@ impl Monitor {
             }
         }
         if begun.iter().any(Option::is_some) {
-            barrier::heavy();
+            heavy_barrier();
         }
         for begun in begun.into_iter().flatten() {
             if finish(begun, &mut taker) == Some(Taken::Blocked) {

@@ -97,7 +97,9 @@ fn holds(m: &'static M, limit: u64, now: u64) -> bool {
     if computed >= limit {
         return true;
     }
-    let blocked = m.probe.is_blocked(m.tid());
+    // Else the M might end meanwhile, and close what is asked.
+    let _taker = SCHED.taker.lock();
+    let blocked = m.has_thread() && m.probe.is_blocked(m.tid());
     if m.owner.intr() == Intr::Taken {
         m.probe.close();
     }

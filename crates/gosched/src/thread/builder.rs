@@ -157,7 +157,7 @@ impl Builder {
     }
 
     /// Gives the goroutine an OS thread of its own, as if it began with
-    /// [`lock_os_thread`](crate::runtime::lock_os_thread).
+    /// [`lock_os_thread`](crate::runtime::lock_os_thread). The thread ends with it, unless it unlocks it.
     ///
     /// ```
     /// let handle = gosched::thread::Builder::new().pinned().spawn(|| {

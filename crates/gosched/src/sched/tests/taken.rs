@@ -13,7 +13,7 @@ use crate::testing::succeeds_in_child;
 fn take_p(m: &'static M) -> bool {
     let mut taker = SCHED.taker.lock();
     let Some(begun) = m.owner.begin_retake(&mut taker) else { return false };
-    barrier::heavy();
+    barrier::heavy().unwrap();
     let Some(p) = m.owner.finish_retake_with(&mut taker, begun, || m.p()).flatten() else { return false };
     p.stop();
     SCHED.hand_off_p(p);
