@@ -28,6 +28,7 @@ use super::ContextError;
 use super::alarm::Alarm;
 use crate::chan::Receiver;
 use crate::chan::timer::TimerChan;
+use crate::panics::InTurn;
 use crate::sched::{Rt, Visitor};
 use crate::waiter::{INTERRUPTED, Waiter};
 
@@ -189,6 +190,7 @@ impl Node {
             ended.push(node);
         }
         drop(visitor);
+        let mut told = Chain::new();
         while let Some(node) = ended.pop() {
             if let Some(alarm) = &node.alarm {
                 alarm.silence();
@@ -197,7 +199,14 @@ impl Node {
             if let Some(done) = done {
                 done.close();
             }
+            told.push(node);
         }
+        // Only now that everybody knows: if nobody else has it, its value goes with it, which is the user's code.
+        let mut drops = InTurn::new();
+        while let Some(node) = told.pop() {
+            drops.call(|| drop(node));
+        }
+        drops.finish();
     }
 
     /// A channel that is closed at the end.
