@@ -1,4 +1,4 @@
-//! Panics name their goroutine (S11).
+//! Panics name their goroutine (S11); and what becomes of a panic where several pieces of foreign code are called in turn.
 //!
 //! Rust's panic message names the OS thread, which says nothing here. A line with the goroutine's id, name and origin
 //! goes before it; the message itself is left to whatever hook was there, the user's own or std's.
@@ -16,6 +16,9 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use core::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::fatal::say;
 use crate::m::current;
@@ -100,5 +103,39 @@ fn name_goroutine() {
             g.id()
         )),
         _ => say(format_args!("goroutine {}{open}{name}{close} panicked:\n", g.id())),
+    }
+}
+
+/// Foreign code that is called in turn: wakers, destructors of values. One that panics keeps nobody else from being called; the
+/// first panic goes on when all are through.
+#[must_use = "finish it: a panic may have been caught"]
+pub(crate) struct InTurn(Option<Box<dyn Any + Send>>);
+
+impl InTurn {
+    pub(crate) const fn new() -> InTurn {
+        InTurn(None)
+    }
+
+    /// Calls one. Outside the runtime.
+    pub(crate) fn call(&mut self, f: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+            match self.0 {
+                None => self.0 = Some(panic),
+                // It was reported; and its own destructor is foreign code, too.
+                Some(_) => core::mem::forget(panic),
+            }
+        }
+    }
+
+    /// Whether one has panicked so far.
+    pub(crate) fn has_panicked(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// All were called: the first panic goes on, if there was one.
+    pub(crate) fn finish(self) {
+        if let Some(panic) = self.0 {
+            resume_unwind(panic);
+        }
     }
 }

@@ -347,6 +347,34 @@ fn no_false_alarm_while_it_hops() {
     }
 }
 
+/// D4: goroutines wait for a stack, and all that have one wait for them: said with count and remedy, status 2.
+fn out_of_stacks() {
+    for procs in [1, 2, 8] {
+        let outcome = child("out_of_stacks", || {
+            gosched::run(|| {
+                let n = 2 * common::allow_few_stacks();
+                let all = Arc::new(gosched::sync::Barrier::new(n));
+                let handles: Vec<_> = (0..n)
+                    .map(|_| {
+                        let all = Arc::clone(&all);
+                        common::go_large(move || all.wait().is_leader())
+                    })
+                    .collect();
+                handles.into_iter().for_each(|handle| drop(handle.join()));
+            })
+        })
+        .procs(procs)
+        .run();
+        let said = [
+            "fatal error: out of goroutine stacks: ",
+            " goroutines wait for one",
+            "67108864 bytes",
+            "raise the limit",
+        ];
+        outcome.died(2, &said);
+    }
+}
+
 fn main() {
     common::run_tests(&[
         ("all_asleep", all_asleep),
@@ -355,6 +383,7 @@ fn main() {
         ("asleep_after_threads_have_ended", asleep_after_threads_have_ended),
         ("foreign_threads_that_wait_or_end", foreign_threads_that_wait_or_end),
         ("can_be_switched_off", can_be_switched_off),
+        ("out_of_stacks", out_of_stacks),
         ("no_false_alarm", no_false_alarm),
         (
             "no_false_alarm_while_a_thread_is_blocked_outside",

@@ -237,3 +237,27 @@ fn an_end_that_comes_with_the_last_bytes() {
         }
     });
 }
+
+/// All who wait for a socket that is closed are woken, although a waker panics.
+#[test]
+fn a_close_wakes_all_although_a_waker_panics() {
+    struct Called(AtomicUsize, bool);
+    impl Wake for Called {
+        fn wake(self: Arc<Called>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.1, "a bad waker");
+        }
+    }
+    within(LIMIT, || {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let wakers = [true, false, true, false].map(|bad| Arc::new(Called(AtomicUsize::new(0), bad)));
+        for waker in &wakers {
+            let waker = Waker::from(Arc::clone(waker));
+            assert!(pin!(read(&ours, &mut [0; 8])).poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        let closed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(ours)));
+        assert_eq!(closed.unwrap_err().downcast_ref::<&str>(), Some(&"a bad waker"));
+        let called = wakers.map(|waker| waker.0.load(Ordering::Relaxed));
+        assert_eq!(called, [1; 4]);
+    });
+}

@@ -15,6 +15,7 @@ use super::err::SendError;
 use super::receiver::Flavor;
 use super::timer::TimeOp;
 use super::{Receiver, Sender, future, ops};
+use crate::panics::InTurn;
 use crate::sched::Visitor;
 use crate::waiter::Waiter;
 
@@ -139,11 +140,11 @@ impl<T> Part for Sender<T> {
         drop(state);
         let waker = waiter.and_then(|waiter| visitor.wake(waiter));
         drop(visitor);
-        ops::call(waker);
         if let Some(orphan) = orphan {
             // SAFETY: left to us by a future of this channel.
             unsafe { future::free_orphan::<T>(orphan) };
         }
+        ops::call(waker);
     }
 }
 
@@ -226,7 +227,11 @@ unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> 
         drop(state);
         let wakers = woken.map(|waiter| waiter.and_then(|waiter| visitor.wake(waiter)));
         drop(visitor);
-        wakers.into_iter().for_each(ops::call);
+        let mut wakings = InTurn::new();
+        for waker in wakers.into_iter().flatten() {
+            wakings.call(|| waker.wake());
+        }
+        wakings.finish();
         return Ok(());
     }
 }

@@ -123,22 +123,22 @@ impl<T> Future for SendFuture<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         let chan = self.sender.chan();
+        if let Sending::Waiting(parcel) = &self.state
+            && wait_on(chan, parcel.node(), cx.waker()) == Waits::Yes
+        {
+            return Poll::Pending;
+        }
         match core::mem::replace(&mut self.state, Sending::Over) {
             Sending::Fresh(value) => match ops::try_send(chan, value) {
                 Ok(()) => Poll::Ready(Ok(())),
                 Err(TrySendError::Disconnected(value)) => Poll::Ready(Err(SendError(value))),
                 Err(TrySendError::Full(value)) => {
+                    let waker = cx.waker().clone();
                     let parcel = Owned::new(MaybeUninit::new(value));
-                    begin_sending(chan, parcel, cx.waker().clone(), &mut self.state)
+                    begin_sending(chan, parcel, waker, &mut self.state)
                 }
             },
-            Sending::Waiting(parcel) => {
-                if wait_on(chan, parcel.node(), cx.waker().clone()) == Waits::Yes {
-                    self.state = Sending::Waiting(parcel);
-                    return Poll::Pending;
-                }
-                Poll::Ready(finish_sending(parcel))
-            }
+            Sending::Waiting(parcel) => Poll::Ready(finish_sending(parcel)),
             Sending::Over => panic!("a SendFuture was polled after it was ready"),
         }
     }
@@ -171,8 +171,8 @@ fn begin_sending<T>(
                 drop(held);
                 let waker = visitor.wake(waiter);
                 drop(visitor);
-                ops::call(waker);
                 parcel.free();
+                ops::call(waker);
                 return Poll::Ready(Ok(()));
             }
             Sent::Buffered => {
@@ -206,8 +206,10 @@ enum Waits {
     No,
 }
 
-/// Lets a task that is polled before its wait is over wait on, with its new waker.
-fn wait_on<T>(chan: &Chan<T, Waiter>, node: &Sudog<Waiter>, waker: Waker) -> Waits {
+/// Lets a task that is polled before its wait is over wait on, with its new waker. If foreign code panics (the new waker's clone,
+/// the old one's drop) the node is where it was.
+fn wait_on<T>(chan: &Chan<T, Waiter>, node: &Sudog<Waiter>, waker: &Waker) -> Waits {
+    let waker = waker.clone();
     let visitor = Visitor::enter();
     let held = chan.lock();
     let (waits, unused) = match node.verdict() {
@@ -319,41 +321,43 @@ fn poll_chan<T>(
     state: &mut Receiving<T>,
     waker: &Waker,
 ) -> Poll<Result<T, RecvError>> {
-    let mut parcel = match core::mem::replace(state, Receiving::Fresh) {
-        Receiving::Waiting(parcel) => {
-            if wait_on(chan, parcel.node(), waker.clone()) == Waits::Yes {
-                *state = Receiving::Waiting(parcel);
-                return Poll::Pending;
-            }
-            parcel
+    if let Receiving::Waiting(parcel) = &*state
+        && wait_on(chan, parcel.node(), waker) == Waits::Yes
+    {
+        return Poll::Pending;
+    }
+    if let Receiving::Waiting(parcel) = core::mem::replace(state, Receiving::Fresh) {
+        if let Some(result) = finish_receiving(parcel) {
+            return Poll::Ready(result);
         }
-        _ => match poll_unqueued(chan) {
-            Poll::Ready(result) => return Poll::Ready(result),
-            Poll::Pending => Owned::new(MaybeUninit::uninit()),
-        },
-    };
-    loop {
-        match parcel.node().verdict() {
-            Verdict::Done => {
-                // SAFETY: done, so a value was moved into the slot.
-                let value = unsafe { parcel.slot().read() };
-                parcel.free();
-                return Poll::Ready(Ok(value));
-            }
-            Verdict::Closed => {
-                parcel.free();
-                return Poll::Ready(Err(RecvError));
-            }
-            _ => parcel.node().settle(Verdict::Pending),
+    } else if let Poll::Ready(result) = poll_unqueued(chan) {
+        return Poll::Ready(result);
+    }
+    // Nothing is queued or held while the waker is cloned.
+    let mut waker = Some(waker.clone());
+    match begin_receiving(chan, Owned::new(MaybeUninit::uninit()), &mut waker) {
+        Begun::Waiting(parcel) => {
+            *state = Receiving::Waiting(parcel);
+            Poll::Pending
         }
-        match begin_receiving(chan, parcel, waker.clone()) {
-            Begun::Waiting(parcel) => {
-                *state = Receiving::Waiting(parcel);
-                return Poll::Pending;
-            }
-            Begun::Ended(ended) => parcel = ended,
+        Begun::Ended(parcel, peer) => {
+            let result = finish_receiving(parcel);
+            ops::call(peer);
+            result.map_or(Poll::Pending, Poll::Ready)
         }
     }
+}
+
+/// The end of a wait that has a verdict. `None`: look again.
+fn finish_receiving<T>(parcel: Owned<T>) -> Option<Result<T, RecvError>> {
+    let result = match parcel.node().verdict() {
+        // SAFETY: done, so a value was moved into the slot.
+        Verdict::Done => Some(Ok(unsafe { parcel.slot().read() })),
+        Verdict::Closed => Some(Err(RecvError)),
+        _ => None,
+    };
+    parcel.free();
+    result
 }
 
 /// A first look, which needs no parcel.
@@ -364,9 +368,11 @@ fn poll_unqueued<T>(chan: &Chan<T, Waiter>) -> Poll<Result<T, RecvError>> {
     // SAFETY: the slot is read if it was written.
     match unsafe { held.recv(slot.as_mut_ptr(), Offers::Decline) } {
         Received::Taken(waiter) => {
-            ops::finish_try_recv(visitor, held, waiter);
+            let waker = ops::finish_try_recv(visitor, held, waiter);
             // SAFETY: taken.
-            Poll::Ready(Ok(unsafe { slot.assume_init() }))
+            let value = unsafe { slot.assume_init() };
+            ops::call(waker);
+            Poll::Ready(Ok(value))
         }
         Received::Closed => Poll::Ready(Err(RecvError)),
         _ => Poll::Pending,
@@ -376,37 +382,33 @@ fn poll_unqueued<T>(chan: &Chan<T, Waiter>) -> Poll<Result<T, RecvError>> {
 /// What became of an attempt to receive into a parcel.
 enum Begun<T> {
     Waiting(Owned<T>),
-    /// There is a verdict.
-    Ended(Owned<T>),
+    /// There is a verdict; and a peer to be woken, perhaps.
+    Ended(Owned<T>, Option<Waker>),
 }
 
-/// Receives into the parcel, or queues it.
-fn begin_receiving<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>, waker: Waker) -> Begun<T> {
+/// Receives into the parcel, or queues it with the waker.
+fn begin_receiving<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>, waker: &mut Option<Waker>) -> Begun<T> {
     let visitor = Visitor::enter();
     let mut held = chan.lock();
     // SAFETY: the slot is empty, and read if it was written.
     match unsafe { held.recv(parcel.slot(), Offers::Accept) } {
         Received::Taken(waiter) => {
             parcel.node().settle(Verdict::Done);
-            ops::finish_try_recv(visitor, held, waiter);
-            Begun::Ended(parcel)
+            Begun::Ended(parcel, ops::finish_try_recv(visitor, held, waiter))
         }
         Received::Closed => {
             parcel.node().settle(Verdict::Closed);
-            drop(held);
-            drop(visitor);
-            drop(waker);
-            Begun::Ended(parcel)
+            Begun::Ended(parcel, None)
         }
         Received::Empty | Received::Offer => {
-            let _ = parcel.node().replace_waiter(Waiter::Async(waker));
+            let _ = waker.take().and_then(|waker| parcel.node().replace_waiter(Waiter::Async(waker)));
             // SAFETY: the parcel stays until the future takes the node out.
             unsafe { held.enqueue(Side::Recv, parcel.node()) };
             ops::tell_watchers(&mut held, |waiter| visitor.wake(waiter));
             Begun::Waiting(parcel)
         }
         Received::Offered(sender, waiter) => {
-            let _ = parcel.node().replace_waiter(Waiter::Async(waker));
+            let _ = waker.take().and_then(|waker| parcel.node().replace_waiter(Waiter::Async(waker)));
             // SAFETY: from `Offered`; the parcel stays until the delivery.
             unsafe { held.bind(sender, parcel.node()) };
             // A `select` waits as a goroutine or a thread.

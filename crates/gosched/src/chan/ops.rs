@@ -13,6 +13,7 @@ use gosched_queue::LockGuard;
 
 use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use super::patience::Patience;
+use crate::panics::InTurn;
 use crate::sched::{Caller, Limit, MayWait, StoppedWorld, Visitor};
 use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
@@ -283,10 +284,11 @@ fn recv_meeting<T>(
             drop(state);
             let waker = waiter.and_then(|waiter| caller.wake(waiter));
             caller.finish();
-            call(waker);
             drop(garbage);
-            // SAFETY: taken.
-            Ok(unsafe { slot.assume_init() })
+            // SAFETY: taken. If the waker panics, the value is dropped.
+            let value = unsafe { slot.assume_init() };
+            call(waker);
+            Ok(value)
         }
         Received::Closed => {
             drop(state);
@@ -358,9 +360,11 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     // SAFETY: the slot is read if it was written.
     match unsafe { state.recv(slot.as_mut_ptr(), Offers::Decline) } {
         Received::Taken(waiter) => {
-            finish_try_recv(visitor, state, waiter);
+            let waker = finish_try_recv(visitor, state, waiter);
             // SAFETY: taken.
-            Ok(unsafe { slot.assume_init() })
+            let value = unsafe { slot.assume_init() };
+            call(waker);
+            Ok(value)
         }
         Received::Empty | Received::Offered(..) => Err(TryRecvError::Empty),
         Received::Closed => Err(TryRecvError::Disconnected),
@@ -376,16 +380,21 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     }
 }
 
-/// Leaves after a value was taken.
+/// Leaves after a value was taken. What is returned is to be [called](call) when the value is in good hands.
 #[inline]
-pub(super) fn finish_try_recv<T>(visitor: Visitor, mut state: Held<'_, T>, waiter: Option<Waiter>) {
+#[must_use = "an async task is woken by its waker"]
+pub(super) fn finish_try_recv<T>(
+    visitor: Visitor,
+    mut state: Held<'_, T>,
+    waiter: Option<Waiter>,
+) -> Option<Waker> {
     tell_watchers(&mut state, |waiter| visitor.wake(waiter));
     let garbage = state.take_garbage();
     drop(state);
     let waker = waiter.and_then(|waiter| visitor.wake(waiter));
     drop(visitor);
-    call(waker);
     drop(garbage);
+    waker
 }
 
 /// As [`try_recv`], where the only sender is a `select` that will compute its value when it is chosen. This call must not
@@ -399,9 +408,11 @@ fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     // SAFETY: the slot is read if it was written.
     match unsafe { state.recv(slot.as_mut_ptr(), Offers::Accept) } {
         Received::Taken(waiter) => {
-            finish_try_recv(visitor, state, waiter);
+            let waker = finish_try_recv(visitor, state, waiter);
             // SAFETY: taken.
-            Ok(unsafe { slot.assume_init() })
+            let value = unsafe { slot.assume_init() };
+            call(waker);
+            Ok(value)
         }
         Received::Empty | Received::Offer => Err(TryRecvError::Empty),
         Received::Closed => Err(TryRecvError::Disconnected),
@@ -451,9 +462,10 @@ pub(super) fn put_back<T>(chan: &Chan<T, Waiter>, value: T) {
 /// Waiters that are told of a close at a time: no longer is the lock held.
 const BATCH: usize = 16;
 
-/// Closes the channel and tells all who wait. Returns whether it was open.
+/// Closes the channel and tells all who wait, also if a waker panics. Returns whether it was open.
 pub(super) fn close<T>(chan: &Chan<T, Waiter>) -> bool {
     let mut was_open = false;
+    let mut wakings = InTurn::new();
     loop {
         let mut waiters = [const { None::<Waiter> }; BATCH];
         let mut wakers = [const { None::<Waker> }; BATCH];
@@ -472,8 +484,11 @@ pub(super) fn close<T>(chan: &Chan<T, Waiter>) -> bool {
             }
         }
         drop(visitor);
-        wakers.into_iter().for_each(call);
+        for waker in wakers.into_iter().flatten() {
+            wakings.call(|| waker.wake());
+        }
         if !more {
+            wakings.finish();
             return was_open;
         }
     }

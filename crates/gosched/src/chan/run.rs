@@ -16,10 +16,10 @@ use gosched_chan::{
 };
 
 use super::case::Case;
-use super::ops;
 use super::patience::Patience;
 use super::slot::Slot;
 use crate::m::current;
+use crate::panics::InTurn;
 use crate::sched::{Caller, Limit, StoppedWorld, Visitor};
 use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
@@ -208,8 +208,7 @@ fn select_with(
                 }
                 let waker = waiter.and_then(|waiter| inside.wake(waiter));
                 inside.leave();
-                ops::call(waker);
-                return Some((number, chosen));
+                return Some((number, call_for(&cases[number], waker, chosen, slot)));
             }
             Polled::Offered(sender, waiter) => {
                 let operation = cases[number].as_operation();
@@ -239,6 +238,22 @@ fn select_with(
             Ended::TimedOut => return None,
         }
     }
+}
+
+/// Wakes the peer of an operation that was done, if it is an async task. If that panics the operation is undone: nobody will
+/// complete it.
+#[inline]
+fn call_for(case: &Case<'_>, waker: Option<Waker>, chosen: Chosen<Waiter>, slot: *mut ()) -> Chosen<Waiter> {
+    let Some(waker) = waker else { return chosen };
+    let mut steps = InTurn::new();
+    steps.call(|| waker.wake());
+    if steps.has_panicked() {
+        // SAFETY: chosen, and not completed: this panics now.
+        steps.call(|| unsafe { case.part().undo(chosen, slot) });
+        steps.finish();
+        unreachable!("the panic goes on");
+    }
+    chosen
 }
 
 /// Waits until one of the operations need not wait. Returns its number among `cases`.

@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use gosched_chan::Chan;
 
 use super::ops;
+use crate::panics::InTurn;
 use crate::waiter::Waiter;
 
 /// More handles than this can only be leaked ones.
@@ -52,8 +53,12 @@ impl End for Receiving {
     }
 
     fn last<T>(chan: &Chan<T, Waiter>) {
-        ops::close(chan);
-        ops::discard(chan);
+        let mut steps = InTurn::new();
+        steps.call(|| {
+            ops::close(chan);
+        });
+        steps.call(|| ops::discard(chan));
+        steps.finish();
     }
 }
 

@@ -32,6 +32,7 @@ use super::alarm::Alarm;
 use super::end::{End, Why};
 use crate::chan::Receiver;
 use crate::chan::timer::TimerChan;
+use crate::panics::InTurn;
 use crate::sched::{Rt, Visitor};
 use crate::waiter::{INTERRUPTED, Waiter};
 
@@ -199,8 +200,12 @@ impl Node {
             node.tell();
             told.push(node);
         }
-        // Only now may the last of them go, with what the user has put into it.
-        drop(told);
+        // Only now that everybody knows: if nobody else has it, what the user has put into it goes with it.
+        let mut drops = InTurn::new();
+        while let Some(node) = told.pop() {
+            drops.call(|| drop(node));
+        }
+        drops.finish();
     }
 
     /// Tells those who do not wait under it that it has ended. By the ender, outside the runtime.

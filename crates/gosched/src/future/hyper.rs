@@ -135,7 +135,10 @@ impl Bell {
             Bell::Unset => false,
             Bell::Alarm(alarm) => alarm.wakes(new),
             Bell::Func(_, waker) => {
-                *waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(new.clone());
+                let new = Some(new.clone());
+                // Dropping the old one is foreign code: after the lock.
+                let old = core::mem::replace(&mut *waker.lock().unwrap_or_else(PoisonError::into_inner), new);
+                drop(old);
                 true
             }
         }

@@ -13,7 +13,6 @@ pub(crate) mod template;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
 
 use gosched_queue::{Intr, Linked, List, Note, Owner, Spinning};
 use gosched_switch::{Gobuf, Stack};
@@ -94,8 +93,6 @@ pub(crate) struct M {
     ending: Cell<bool>,
     /// Own: the goroutine bound to this thread (D5).
     pub(crate) locked_g: Cell<Option<&'static G>>,
-    /// Own: since when this M has picked only goroutines that it could not get a stack for.
-    pub(crate) stackless_since: Cell<Option<Instant>>,
     /// Own: a request to yield that a call met which does not move (S39).
     asked_to_yield: Cell<bool>,
     /// Own: whether the goroutine on this M has stopped the world.
@@ -154,7 +151,6 @@ impl M {
             picked: Cell::new(None),
             ending: Cell::new(false),
             locked_g: Cell::new(None),
-            stackless_since: Cell::new(None),
             asked_to_yield: Cell::new(false),
             stopped_world: Cell::new(false),
             spare_gs: UnsafeCell::new(List::new()),

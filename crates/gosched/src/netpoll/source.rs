@@ -22,6 +22,7 @@ use gosched_queue::{Direction, Edges, Tasks, WaitNode, Woken};
 use super::slab::{Place, find};
 use super::{Made, POLLER, READY, count_left, count_waiter, poller};
 use crate::context;
+use crate::panics::InTurn;
 use crate::sched::{Caller, Interruptible, Limit, MayWait, SCHED, Visitor};
 use crate::sys::epoll::Epoll;
 use crate::timers::now;
@@ -253,11 +254,13 @@ impl Slot {
         }
         Place::of(registration).give_back();
         // Only now: this is foreign code.
+        let mut wakings = InTurn::new();
         while let Some(node) = tasks.pop() {
-            node.task.wake();
+            wakings.call(|| node.task.wake());
         }
         while let Some(node) = spent.pop() {
-            drop(node);
+            wakings.call(|| drop(node));
         }
+        wakings.finish();
     }
 }

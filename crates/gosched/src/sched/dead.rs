@@ -3,7 +3,8 @@
 //!
 //! What is asked: all Ps idle and nobody searching; nothing queued or held back; no goroutine without a P; no timer; nobody
 //! waiting for I/O; every header *waiting* or without a goroutine; and no thread in the process but ours and
-//! those that wait, without limit, in our calls.
+//! those that wait, without limit, in our calls. Goroutines that wait for a stack are as good as waiting: if that is all that is
+//! left, the process is out of stacks (D4).
 //!
 //! The argument why there is no false alarm. These are many places, looked at one after the other, between which
 //! activity might hop: a goroutine wakes another one that was looked at already, then waits. So the evidence is taken
@@ -37,6 +38,8 @@ pub(crate) enum Deadlock {
     ThreadsInTheWay,
     /// All goroutines are asleep for ever.
     Yes,
+    /// All that have a stack are; others wait for one.
+    OutOfStacks,
 }
 
 /// What must be the same before and after.
@@ -44,6 +47,7 @@ pub(crate) enum Deadlock {
 struct Evidence {
     idle_ps_taken: u64,
     foreign: Foreign,
+    stackless: usize,
 }
 
 impl Sched {
@@ -59,15 +63,21 @@ impl Sched {
         if thread::in_process() != Some(thread::ours() + before.foreign.waiting) {
             return Deadlock::ThreadsInTheWay;
         }
-        if self.all_g().any(|g| g.status.get().can_run()) || self.nobody_can_run() != Some(before) {
+        // Those without a stack are runnable.
+        let can_run = self.all_g().filter(|g| g.status.get().can_run()).count();
+        if can_run != before.stackless || self.nobody_can_run() != Some(before) {
             return Deadlock::No;
         }
-        Deadlock::Yes
+        if can_run == 0 { Deadlock::Yes } else { Deadlock::OutOfStacks }
     }
 
     /// The evidence, if by the scheduler's own books nobody can run.
     fn nobody_can_run(&self) -> Option<Evidence> {
-        let evidence = Evidence { idle_ps_taken: self.lock.lock().idle_ps_taken, foreign: Foreign::now() };
+        let evidence = Evidence {
+            idle_ps_taken: self.lock.lock().idle_ps_taken,
+            foreign: Foreign::now(),
+            stackless: self.stackless(),
+        };
         let elsewhere = [&self.computing_without_p, &self.lost_to_blocking, &self.left_in_calls];
         let nobody = !self.mode.is_stopping()
             && self.idle.snapshot() == (Idle { idle_ps: self.procs(), spinning: 0 })

@@ -7,14 +7,12 @@
 //! is taken up again for that long.
 
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
 
 use gosched_queue::{Finish, Header, List, Status};
 use gosched_switch::{OutOfStacks, Stack, jump};
 
-use super::{Class, Group, Rt, SCHED, park, schedule, spawn};
+use super::{Group, Rt, SCHED, park, schedule, spawn};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::g::locals::Locals;
@@ -196,6 +194,19 @@ pub(super) fn free_dead_stack(m: &'static M) {
         Some(p) => unsafe { p.held() }.own(|own| own.stacks.push(stack, &SCHED.stacks)),
         None => SCHED.stacks.free(stack),
     }
+    if SCHED.stackless() > 0 {
+        pass_stack_on(m);
+    }
+}
+
+/// Somebody waits for a stack, and one was freed: gives what the P has cached to the pool, and lets one try.
+#[cold]
+fn pass_stack_on(m: &'static M) {
+    if let Some(p) = m.p() {
+        // SAFETY: as in `free_dead_stack`.
+        unsafe { p.held() }.own(|own| own.stacks.drain(&SCHED.stacks));
+    }
+    SCHED.let_stackless_try(1);
 }
 
 /// Sees to it that a runnable G has a stack, if it may start and one is at hand in the P's cache or the pool.
@@ -248,39 +259,24 @@ fn new_stack(p: HeldP<'_>, g: &G) -> Result<(), OutOfStacks> {
     Ok(())
 }
 
-/// On g0: a stack for `g`, or `g` goes to the global queue's tail until one is freed. If for a second all Ps that are busy
-/// only turn such goroutines over, the process ends: others are then waiting for something that does not come.
-///
-/// Beyond the soft limit of blocked threads, one that has not run yet is set aside instead.
-pub(super) fn attach_stack_or_requeue(m: &'static M, p: HeldP<'_>, g: &'static G) -> bool {
-    if !has_stack(g) && SCHED.must_wait_to_start() {
+/// On g0: a stack for `g`; or it is set aside until one is freed. Beyond the soft limit of blocked threads, so is one that has
+/// not run yet.
+pub(super) fn attach_stack_or_set_aside(p: HeldP<'_>, g: &'static G) -> bool {
+    if has_stack(g) {
+        return true;
+    }
+    if SCHED.must_wait_to_start() {
         SCHED.hold_back(g.into());
         return false;
     }
-    let error = match has_stack(g) {
-        true => None,
-        false => new_stack(p, g).err(),
-    };
-    let Some(error) = error else {
-        if m.stackless_since.take().is_some() {
-            SCHED.stackless.fetch_sub(1, Ordering::Relaxed);
-        }
-        return true;
-    };
-    let since = m.stackless_since.get().unwrap_or_else(|| {
-        SCHED.stackless.fetch_add(1, Ordering::Relaxed);
-        Instant::now()
-    });
-    m.stackless_since.set(Some(since));
-    let busy = SCHED.procs() - SCHED.idle.snapshot().idle_ps.min(SCHED.procs());
-    if since.elapsed() > OUT_OF_STACKS_FOR && SCHED.stackless.load(Ordering::Relaxed) >= busy {
-        fatal!("out of goroutine stacks: {error}");
+    let mut found = new_stack(p, g).is_ok();
+    if !found && SCHED.stackless() == 0 {
+        // The first one looks into the caches of idle Ps, too.
+        SCHED.gather_stacks();
+        found = new_stack(p, g).is_ok();
     }
-    SCHED.put_global_one(Some(&p), g.into(), Class::Woken);
-    // Nothing is gained by asking again at once.
-    std::thread::sleep(Duration::from_micros(100));
-    false
+    if !found {
+        SCHED.await_stack(g.into());
+    }
+    found
 }
-
-/// How long nothing but goroutines without a stack may be picked before the process ends.
-const OUT_OF_STACKS_FOR: Duration = Duration::from_secs(1);

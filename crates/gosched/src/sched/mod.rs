@@ -17,6 +17,7 @@
 //! | `mode` | one word that says what is out of the ordinary |
 //! | `world`, `resize` | stop-the-world, and the number of Ps |
 //! | `held` | goroutines that may not start yet |
+//! | `stackless` | goroutines that wait for a stack |
 //! | `retake` | what the monitor asks of the scheduler |
 //! | `idle` | who sleeps, who is woken |
 //! | `tidy` | memory that is given back |
@@ -46,6 +47,7 @@ mod resize;
 mod retake;
 mod schedule;
 mod spawn;
+mod stackless;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -82,6 +84,8 @@ pub(crate) use park::{Commit, ready_any};
 pub(crate) use retake::heavy_barrier;
 pub(crate) use schedule::{mstart, yield_now};
 pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
+pub(crate) use stackless::RETRY as RETRY_STACKLESS;
+use stackless::Stackless;
 pub(crate) use start::{ensure_started, is_forked, started_procs};
 pub(crate) use timing::arm_here;
 use world::World;
@@ -104,8 +108,7 @@ pub(crate) struct Sched {
     /// Ms in announced blocking calls whose P was taken.
     left_in_calls: AtomicU32,
     held: Held,
-    /// Ms that at present only pick goroutines they have no stack for.
-    stackless: AtomicU32,
+    stackless: Stackless,
     all_p: [AtomicPtr<P>; MAX_PROCS],
     procs: AtomicU32,
     /// For every number of Ps that there ever was, the orders to steal in.
@@ -155,7 +158,7 @@ impl Sched {
             lost_to_blocking: AtomicU32::new(0),
             left_in_calls: AtomicU32::new(0),
             held: Held::new(),
-            stackless: AtomicU32::new(0),
+            stackless: Stackless::new(),
             all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
             procs: AtomicU32::new(0),
             steal_orders: [const { OnceLock::new() }; MAX_PROCS + 1],

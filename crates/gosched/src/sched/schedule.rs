@@ -55,7 +55,7 @@ fn schedule(m: &'static M) {
             continue;
         }
         let p = held_p(m);
-        if !exit::attach_stack_or_requeue(m, p, header) {
+        if !exit::attach_stack_or_set_aside(p, header) {
             continue;
         }
         execute(m, p, header, slice);

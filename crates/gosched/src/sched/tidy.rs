@@ -13,6 +13,12 @@ impl Sched {
     /// Gives back the memory of cached stacks, but for the top page of each: those in the pool, and those of Ps that are idle.
     /// Returns how many bytes.
     pub(crate) fn tidy_caches(&self) -> usize {
+        self.gather_stacks();
+        self.stacks.trim_all()
+    }
+
+    /// Gives the stacks that idle Ps have cached to the pool.
+    pub(super) fn gather_stacks(&self) {
         for _ in 0..self.procs() {
             let Some(p) = self.take_idle_p() else { break };
             // SAFETY: just taken off the idle list.
@@ -27,7 +33,6 @@ impl Sched {
                 self.watch_for(first);
             }
         }
-        self.stacks.trim_all()
     }
 
     /// Gives back what lies well below the stack pointers of some of the goroutines: those whose wait has lasted for a time

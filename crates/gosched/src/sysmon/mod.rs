@@ -17,11 +17,12 @@
 
 mod pace;
 mod probe;
+mod seen;
 mod stall;
 mod tidy;
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
@@ -33,13 +34,14 @@ use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
 use crate::runtime::debug;
-use crate::sched::{Deadlock, LONGEST_STOP, SCHED, SOFT_LIMIT, heavy_barrier};
+use crate::sched::{Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT, heavy_barrier};
 use crate::sys::thread::{self, Defaults, TightTimerSlack, TimeSlice};
 use crate::timers::{self, now};
 use pace::{Pace, Patience};
 use tidy::Housekeeping;
 
 pub(crate) use probe::Probe;
+pub(crate) use seen::Seen;
 pub(crate) use stall::Held;
 
 /// How long a goroutine may hold its P while others wait, before it is asked to yield: by the wall clock, since that is what the
@@ -66,85 +68,6 @@ const SLOWEST: u32 = 8;
 /// How long new goroutines stand behind woken ones after one was found computing beyond its slice.
 const PRESSURE_LASTS: u64 = 100_000_000;
 const STACK_BYTES: usize = 128 * 1024;
-
-/// What the monitor last saw of a P.
-pub(crate) struct Seen {
-    /// The count of picks at the last tick.
-    glanced: AtomicU32,
-    m: AtomicPtr<M>,
-    sched_tick: AtomicU32,
-    /// When that tick was first seen.
-    since: AtomicU64,
-    /// The thread's CPU time when the tick was first seen again; 0 until then.
-    cpu: AtomicU64,
-    /// How long it had shown this tick when it was asked to yield; 0 if it was not.
-    asked_at: AtomicU64,
-    blocking_tick: AtomicU32,
-    blocking_since: AtomicU64,
-}
-
-impl Seen {
-    pub(crate) const fn new() -> Seen {
-        Seen {
-            glanced: AtomicU32::new(0),
-            m: AtomicPtr::new(core::ptr::null_mut()),
-            sched_tick: AtomicU32::new(0),
-            since: AtomicU64::new(0),
-            cpu: AtomicU64::new(0),
-            asked_at: AtomicU64::new(0),
-            blocking_tick: AtomicU32::new(0),
-            blocking_since: AtomicU64::new(0),
-        }
-    }
-
-    /// Whether the P has been back in the scheduler since this was last asked.
-    fn has_moved(&self, tick: u32) -> bool {
-        let before = self.glanced.load(Ordering::Relaxed);
-        self.glanced.store(tick, Ordering::Relaxed);
-        before != tick
-    }
-
-    /// How long the P has shown this tick under this M; 0 if it is new. In an announced blocking call it shows no M.
-    fn unchanged_for(&self, m: Option<&M>, tick: u32, now: u64) -> u64 {
-        let m = m.map_or(core::ptr::null_mut(), |m| core::ptr::from_ref(m).cast_mut());
-        let before = self.m.load(Ordering::Relaxed);
-        let same_m = before == m || before.is_null() || m.is_null();
-        let same = same_m && self.sched_tick.load(Ordering::Relaxed) == tick;
-        if !same {
-            self.sched_tick.store(tick, Ordering::Relaxed);
-            self.since.store(now, Ordering::Relaxed);
-            self.asked_at.store(0, Ordering::Relaxed);
-        }
-        if !same || (before != m && before.is_null()) {
-            self.m.store(m, Ordering::Relaxed);
-            self.cpu.store(0, Ordering::Relaxed);
-        }
-        now.saturating_sub(self.since.load(Ordering::Relaxed))
-    }
-
-    /// How long the goroutine has computed in this tick, by its thread's own time: one that the kernel did not run has not
-    /// used its slice up (D1). By the wall clock where the other can't be read.
-    fn computed(&self, cpu: u64, unchanged: u64) -> u64 {
-        match (cpu, self.cpu.load(Ordering::Relaxed)) {
-            (0, _) => unchanged,
-            (cpu, 0) => {
-                self.cpu.store(cpu, Ordering::Relaxed);
-                0
-            }
-            (cpu, before) => cpu.saturating_sub(before),
-        }
-    }
-
-    /// As [`unchanged_for`](Seen::unchanged_for), for the tick of blocking calls.
-    fn blocking_for(&self, tick: u32, now: u64) -> u64 {
-        if self.blocking_tick.load(Ordering::Relaxed) == tick {
-            return now.saturating_sub(self.blocking_since.load(Ordering::Relaxed));
-        }
-        self.blocking_tick.store(tick, Ordering::Relaxed);
-        self.blocking_since.store(now, Ordering::Relaxed);
-        0
-    }
-}
 
 /// Whom a request to yield is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,10 +127,14 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     loop {
         housekeeping.step(now());
         if pace.is_idle_for_long() {
-            let limits = [look_for_deadlock(&mut patience), housekeeping.pause(now())];
+            let retry = (SCHED.stackless() > 0).then_some(RETRY_STACKLESS);
+            let limits = [look_for_deadlock(&mut patience), housekeeping.pause(now()), retry];
             let limit = limits.into_iter().flatten().min();
             match DORMANT.sleep_unless(limit, || !SCHED.all_idle() || SCHED.held_back() > 0) {
-                Wake::TimedOut => continue,
+                Wake::TimedOut => {
+                    monitor.help_stackless(now());
+                    continue;
+                }
                 Wake::Woken => {
                     pace = Pace::new();
                     patience = Patience::new();
@@ -238,6 +165,10 @@ fn look_for_deadlock(patience: &mut Patience) -> Option<Duration> {
         Deadlock::No => None,
         Deadlock::ThreadsInTheWay => Some(patience.next()),
         Deadlock::Yes => dump::deadlock(),
+        Deadlock::OutOfStacks => {
+            SCHED.end_out_of_stacks();
+            None
+        }
     }
 }
 
@@ -273,6 +204,9 @@ struct Monitor {
     slow_hand_off: Slow,
     slow_start: Slow,
     warned: bool,
+    warned_of_stacks: bool,
+    /// When those who wait for a stack last tried.
+    stacks_tried_at: u64,
     /// When the last tick was.
     ticked_at: u64,
     /// When a goroutine was last found computing beyond its slice while others waited.
@@ -286,6 +220,8 @@ impl Monitor {
             slow_hand_off: slow(SLOW_HAND_OFF),
             slow_start: slow(SLOW_START),
             warned: false,
+            warned_of_stacks: false,
+            stacks_tried_at: 0,
             ticked_at: 0,
             hogged_at: None,
         }
@@ -302,6 +238,7 @@ impl Monitor {
         } else if SCHED.all_idle() {
             return Tick::Idle;
         }
+        self.help_stackless(now);
         if SCHED.poll_overdue_network(now) || pressure {
             tick = Tick::Busy;
         }
@@ -382,6 +319,19 @@ impl Monitor {
             ));
         }
         self.slow_hand_off.is_due(now)
+    }
+
+    /// Once in a while, those who wait for a stack try again.
+    fn help_stackless(&mut self, now: u64) {
+        let pause = u128::from(now.saturating_sub(self.stacks_tried_at));
+        if SCHED.stackless() == 0 || pause < RETRY_STACKLESS.as_nanos() {
+            return;
+        }
+        self.stacks_tried_at = now;
+        if !core::mem::replace(&mut self.warned_of_stacks, true) {
+            SCHED.say_out_of_stacks();
+        }
+        SCHED.retry_stackless();
     }
 
     /// Lets goroutines go that were held back: as many as threads came free, or one once in a while.

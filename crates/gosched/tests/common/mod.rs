@@ -357,6 +357,24 @@ pub fn compute_for(d: Duration) {
     }
 }
 
+/// How large the stacks are that [`allow_few_stacks`] makes rare.
+const LARGE: usize = 64 << 20;
+
+/// Limits the memory of this process so that there are only so many stacks for [`go_large`], and enough for all else.
+pub fn allow_few_stacks() -> usize {
+    const STACKS: usize = 15;
+    let limit = (status_bytes("VmSize") + STACKS * LARGE + LARGE / 2) as u64;
+    // SAFETY: plain data.
+    let set = unsafe { libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_cur: limit, rlim_max: limit }) };
+    assert_eq!(set, 0);
+    STACKS
+}
+
+/// Starts a goroutine with a large stack.
+pub fn go_large<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> gosched::JoinHandle<T> {
+    gosched::thread::Builder::new().stack_size(LARGE).spawn(f).unwrap()
+}
+
 /// How many goroutines wait for `reason`, in the words of a dump.
 pub fn waiting(reason: &str) -> usize {
     let count = |world: &gosched::runtime::World| {

@@ -1,0 +1,113 @@
+//! Goroutines that have not run yet and find no stack (D4): they wait here until one is freed.
+//!
+//! Invariant: `len` is written under the lock. What lies here counts as no work, and nobody is woken for it.
+//!
+//! Who lets them go. Whoever frees a stack while somebody waits gives it, and all that its P has in its cache, to the pool, and
+//! lets one go, which then finds it there. A stack may be freed just before the first one begins to wait: it then lies in the cache
+//! of a P, where only that P finds it. And memory may become free that has nothing to do with us. So the monitor looks once in
+//! a while ([`Sched::retry_stackless`]): it gives what idle Ps have cached to the pool, and lets as many go as could find one, or one
+//! to try. One that tries in vain is back here soon; a P that has a stack in its cache, but no time, is asked to yield as
+//! for any goroutine that is queued.
+//!
+//! If nobody can free a stack any more, the process ends. That is decided as a deadlock is (`dead.rs`): nobody can run but those
+//! who lie here, nobody waits for time or I/O, and there is no thread that could wake anybody.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+
+use gosched_queue::{List, Lock};
+
+use super::{Class, Sched};
+use crate::fatal::{fatal, say};
+use crate::g::G;
+
+/// How long the monitor waits before it lets one try again.
+pub(crate) const RETRY: Duration = Duration::from_millis(100);
+
+pub(super) struct Stackless {
+    /// Through the headers: no memory is to be had now.
+    list: Lock<List<G>>,
+    len: AtomicUsize,
+}
+
+impl Stackless {
+    pub(super) const fn new() -> Stackless {
+        Stackless { list: Lock::new(List::new()), len: AtomicUsize::new(0) }
+    }
+}
+
+impl Sched {
+    /// Sets a goroutine aside that found no stack.
+    pub(super) fn await_stack(&self, g: NonNull<G>) {
+        let mut list = self.stackless.list.lock();
+        // SAFETY: the caller took it from a queue; headers are never unmapped.
+        unsafe { list.push_back(g) };
+        // ORDERING: Relaxed: a freer that does not see it yet leaves its stack to the monitor's look.
+        self.stackless.len.store(list.len(), Ordering::Relaxed);
+    }
+
+    /// How many wait for a stack.
+    #[inline]
+    pub(crate) fn stackless(&self) -> usize {
+        self.stackless.len.load(Ordering::Relaxed)
+    }
+
+    /// Lets up to `n` of those who wait try again.
+    pub(super) fn let_stackless_try(&self, n: usize) {
+        for _ in 0..n {
+            let g = {
+                let mut list = self.stackless.list.lock();
+                let g = list.pop_front();
+                self.stackless.len.store(list.len(), Ordering::Relaxed);
+                g
+            };
+            let Some(g) = g else { return };
+            self.put_global_one(None, g, Class::Woken);
+            self.wake_p();
+        }
+    }
+
+    /// The monitor's look: those who could find a stack by now, or one of them, try again.
+    pub(crate) fn retry_stackless(&self) {
+        if self.stackless() == 0 {
+            return;
+        }
+        self.gather_stacks();
+        self.let_stackless_try(self.stacks.stats().free.max(1));
+    }
+
+    /// No goroutine that has a stack can ever run again, and others wait for one: the process ends, unless one can be had after all.
+    /// By the monitor.
+    pub(crate) fn end_out_of_stacks(&self) {
+        self.gather_stacks();
+        let class = {
+            let mut list = self.stackless.list.lock();
+            let Some(g) = list.pop_front() else { return };
+            // SAFETY: just taken out; headers are never unmapped, and nobody else has to do with this one.
+            unsafe {
+                list.push_front(g);
+                g.as_ref().class()
+            }
+        };
+        match self.stacks.alloc(class) {
+            Ok(stack) => {
+                self.stacks.free(stack);
+                self.retry_stackless();
+            }
+            Err(error) => fatal!(
+                "out of goroutine stacks: {} goroutines wait for one, and nobody can free one; {error}",
+                self.stackless()
+            ),
+        }
+    }
+
+    /// Says once that goroutines wait for stacks. By the monitor.
+    pub(crate) fn say_out_of_stacks(&self) {
+        say(format_args!(
+            "gosched: {} goroutines wait for a stack, which can't be had; they run when others have ended. Raise the limit on \
+             memory or mappings, use smaller stacks, or bound the goroutines.\n",
+            self.stackless()
+        ));
+    }
+}

@@ -1,0 +1,84 @@
+//! What the monitor remembers of a P, to tell for how long it has been the same. Nobody else touches it.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::m::M;
+
+/// What the monitor last saw of a P.
+pub(crate) struct Seen {
+    /// The count of picks at the last tick.
+    glanced: AtomicU32,
+    m: AtomicPtr<M>,
+    sched_tick: AtomicU32,
+    /// When that tick was first seen.
+    since: AtomicU64,
+    /// The thread's CPU time when the tick was first seen again; 0 until then.
+    cpu: AtomicU64,
+    /// How long it had shown this tick when it was asked to yield; 0 if it was not.
+    pub(super) asked_at: AtomicU64,
+    blocking_tick: AtomicU32,
+    blocking_since: AtomicU64,
+}
+
+impl Seen {
+    pub(crate) const fn new() -> Seen {
+        Seen {
+            glanced: AtomicU32::new(0),
+            m: AtomicPtr::new(core::ptr::null_mut()),
+            sched_tick: AtomicU32::new(0),
+            since: AtomicU64::new(0),
+            cpu: AtomicU64::new(0),
+            asked_at: AtomicU64::new(0),
+            blocking_tick: AtomicU32::new(0),
+            blocking_since: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the P has been back in the scheduler since this was last asked.
+    pub(super) fn has_moved(&self, tick: u32) -> bool {
+        let before = self.glanced.load(Ordering::Relaxed);
+        self.glanced.store(tick, Ordering::Relaxed);
+        before != tick
+    }
+
+    /// How long the P has shown this tick under this M; 0 if it is new. In an announced blocking call it shows no M.
+    pub(super) fn unchanged_for(&self, m: Option<&M>, tick: u32, now: u64) -> u64 {
+        let m = m.map_or(core::ptr::null_mut(), |m| core::ptr::from_ref(m).cast_mut());
+        let before = self.m.load(Ordering::Relaxed);
+        let same_m = before == m || before.is_null() || m.is_null();
+        let same = same_m && self.sched_tick.load(Ordering::Relaxed) == tick;
+        if !same {
+            self.sched_tick.store(tick, Ordering::Relaxed);
+            self.since.store(now, Ordering::Relaxed);
+            self.asked_at.store(0, Ordering::Relaxed);
+        }
+        if !same || (before != m && before.is_null()) {
+            self.m.store(m, Ordering::Relaxed);
+            self.cpu.store(0, Ordering::Relaxed);
+        }
+        now.saturating_sub(self.since.load(Ordering::Relaxed))
+    }
+
+    /// How long the goroutine has computed in this tick, by its thread's own time: one that the kernel did not run has not
+    /// used its slice up (D1). By the wall clock where the other can't be read.
+    pub(super) fn computed(&self, cpu: u64, unchanged: u64) -> u64 {
+        match (cpu, self.cpu.load(Ordering::Relaxed)) {
+            (0, _) => unchanged,
+            (cpu, 0) => {
+                self.cpu.store(cpu, Ordering::Relaxed);
+                0
+            }
+            (cpu, before) => cpu.saturating_sub(before),
+        }
+    }
+
+    /// As [`unchanged_for`](Seen::unchanged_for), for the tick of blocking calls.
+    pub(super) fn blocking_for(&self, tick: u32, now: u64) -> u64 {
+        if self.blocking_tick.load(Ordering::Relaxed) == tick {
+            return now.saturating_sub(self.blocking_since.load(Ordering::Relaxed));
+        }
+        self.blocking_tick.store(tick, Ordering::Relaxed);
+        self.blocking_since.store(now, Ordering::Relaxed);
+        0
+    }
+}
