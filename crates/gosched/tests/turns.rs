@@ -100,10 +100,17 @@ const CALLS: &[(&str, Kind, Make)] = &[
             let _ = (r.recv_timeout(Duration::ZERO), &s);
         })
     }),
-    ("send_ctx, recv_ctx", Moves, || {
+    ("send_ctx", Moves, || {
         let (s, r) = bounded(1);
         Box::new(move || {
             s.send_ctx(1).unwrap();
+            r.try_recv().unwrap();
+        })
+    }),
+    ("recv_ctx", Moves, || {
+        let (s, r) = bounded(1);
+        Box::new(move || {
+            s.try_send(1).unwrap();
             r.recv_ctx().unwrap();
         })
     }),
