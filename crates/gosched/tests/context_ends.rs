@@ -285,23 +285,60 @@ fn after_func_that_is_stopped_never_runs_and_is_dropped() {
     assert!(!other.stop());
 }
 
-/// A context that goes away without having ended takes its functions along; until then whoever can stop one keeps it.
+/// A context that nobody has any more, and nobody can end, takes its functions along; until then whoever can stop one keeps it.
 #[gosched::test]
-fn after_func_goes_with_its_context() {
-    for ctx in [background().with_cancel(), background().with_timeout(FOR_EVER), background()] {
+fn after_func_goes_with_a_context_that_nobody_can_end() {
+    for depth in 1..4 {
         let (count, counted) = counter();
-        let child = ctx.with_cancel();
+        let child = (0..depth).fold(background(), |ctx, _| ctx.with_cancel());
         let after: AfterFunc = child.after_func(move || drop(counted));
         drop(child);
         assert_eq!(count.load(Ordering::SeqCst), 0);
         drop(after);
         assert_eq!(count.load(Ordering::SeqCst), 1);
-        ctx.cancel();
     }
     let (count, counted) = counter();
     let after = background().after_func(move || drop(counted));
     assert!(after.stop() && !after.stop());
     assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+/// As in Go: a function runs at its context's end although nobody has kept that context, be it its own deadline or its
+/// parent's end, however far up.
+#[gosched::test]
+fn after_func_outlives_the_handles_of_its_context() {
+    let soon = Duration::from_millis(5);
+    let (s, r) = unbounded();
+    for depth in 0..3 {
+        let below = |ctx: Context| (0..depth).fold(ctx, |ctx, n| ctx.with_value(n).with_cancel());
+        let send = |which: &'static str| {
+            let s = s.clone();
+            move || s.send(which).unwrap()
+        };
+        drop(below(background().with_timeout(soon)).after_func(send("deadline")));
+        assert_eq!(r.recv(), Ok("deadline"), "{depth}");
+        let parent = background().with_cancel();
+        drop(below(parent.with_cancel()).after_func(send("parent")));
+        assert!(r.is_empty());
+        parent.cancel();
+        assert_eq!(r.recv(), Ok("parent"), "{depth}");
+        // Not with a parent that it stands apart from.
+        let parent = background().with_cancel();
+        drop(below(parent.without_cancel()).after_func(send("apart")));
+        parent.cancel();
+    }
+    // Dropped while the parent ends: started by one of the two.
+    for _ in 0..1_000 {
+        let parent = background().with_cancel();
+        let (child, s) = (parent.with_cancel(), s.clone());
+        drop(child.after_func(move || s.send("race").unwrap()));
+        let drops = go(move || drop(child));
+        parent.cancel();
+        drops.join().unwrap();
+        assert_eq!(r.recv(), Ok("race"));
+    }
+    drop(s);
+    assert_eq!(r.iter().next(), None, "and nothing twice");
 }
 
 /// Stopping against ending: each function is run or stopped, never both, never neither.

@@ -4,6 +4,9 @@
 //! - who takes a function out of the list may run or drop it: the ender, which takes all, or the one who stops it;
 //! - whoever adds one looks under the list's lock whether the context has ended, and the ender takes that lock after winning
 //!   the end: so a function that is added while the context ends is found in the list, or is refused;
+//! - a function waits for as long as something can end its context, whoever still has it. One with an alarm is kept alive
+//!   by its functions until it ends. One without, which nobody has any more, could end with its parent only: it leaves its
+//!   functions to that, when it is dropped ([`Funcs::move_to`]);
 //! - the lock is std's, held for a moment, outside the runtime. Functions are the user's: they are run and dropped without it.
 #![allow(unsafe_code)]
 
@@ -44,36 +47,64 @@ pub(super) struct Funcs(Mutex<Pending>);
 struct Pending {
     funcs: BTreeMap<u64, Func>,
     next: u64,
+    /// The context itself, while there are functions that its alarm will start.
+    keep: Option<Arc<Node>>,
 }
 
 impl Funcs {
     pub(super) const fn new() -> Funcs {
-        Funcs(Mutex::new(Pending { funcs: BTreeMap::new(), next: 0 }))
+        Funcs(Mutex::new(Pending { funcs: BTreeMap::new(), next: 0, keep: None }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds one and returns its number; gives it back if the context has ended.
-    fn add(&self, func: Func, has_ended: impl FnOnce() -> bool) -> Result<u64, Func> {
-        let mut pending = self.lock();
-        if has_ended() {
-            return Err(func);
-        }
-        let number = pending.next;
-        pending.next += 1;
-        pending.funcs.insert(number, func);
-        Ok(number)
-    }
-
     fn remove(&self, number: u64) -> Option<Func> {
-        self.lock().funcs.remove(&number)
+        let mut pending = self.lock();
+        let func = pending.funcs.remove(&number);
+        let keep = if pending.funcs.is_empty() { pending.keep.take() } else { None };
+        drop(pending);
+        drop(keep);
+        func
     }
 
     /// By the ender.
     pub(super) fn take_all(&self) -> impl Iterator<Item = Func> + use<> {
-        core::mem::take(&mut self.lock().funcs).into_values()
+        let mut pending = self.lock();
+        let (funcs, keep) = (core::mem::take(&mut pending.funcs), pending.keep.take());
+        drop(pending);
+        // The ender has the context, too.
+        drop(keep);
+        funcs.into_values()
+    }
+
+    /// Of a context that is going away: its functions become `parent`'s, or start if that has ended.
+    pub(super) fn move_to(&self, parent: &Arc<Node>) {
+        for func in self.take_all() {
+            let _ = parent.add_func(func);
+        }
+    }
+}
+
+impl Node {
+    /// Adds a function and returns its number; starts it if the context has ended.
+    fn add_func(self: &Arc<Node>, func: Func) -> Option<u64> {
+        // A deadline that has passed ends it here, before the list's lock is taken.
+        let _ = self.error();
+        let mut pending = self.funcs.lock();
+        if self.has_ended() {
+            drop(pending);
+            func.start(self);
+            return None;
+        }
+        let number = pending.next;
+        pending.next += 1;
+        pending.funcs.insert(number, func);
+        if self.has_alarm() {
+            pending.keep.get_or_insert_with(|| Arc::clone(self));
+        }
+        Some(number)
     }
 }
 
@@ -99,15 +130,7 @@ impl RefUnwindSafe for AfterFunc {}
 
 impl AfterFunc {
     pub(super) fn new(node: Arc<Node>, func: Func) -> AfterFunc {
-        // A deadline that has passed ends it here, before the list's lock is taken.
-        let _ = node.error();
-        let number = match node.funcs.add(func, || node.has_ended()) {
-            Ok(number) => Some(number),
-            Err(func) => {
-                func.start(&node);
-                None
-            }
-        };
+        let number = node.add_func(func);
         AfterFunc { node, number }
     }
 

@@ -335,9 +335,10 @@ impl Context {
     /// Runs `f` in a goroutine of its own when the context ends; at once if it has ended. [`AfterFunc::stop`] keeps it from
     /// running; dropping the `AfterFunc` does not.
     ///
-    /// `f` runs under what [`without_cancel`](Context::without_cancel) gives, so that it can still wait and do I/O. A context
-    /// that goes away without having ended (nobody has it, nor what [`done`](Context::done) or this returned) will never end,
-    /// and `f` is dropped. So an `f` that owns the context itself keeps it until it ends.
+    /// `f` runs under what [`without_cancel`](Context::without_cancel) gives, so that it can still wait and do I/O. The context
+    /// need not be kept: `f` runs at its deadline, or when its parent ends, also if nobody has the context any more. (In the
+    /// latter case it has the parent's values.) One that nobody can end is forgotten, and `f` is dropped. So an `f` that owns the
+    /// context itself keeps it until it ends.
     ///
     /// ```
     /// use gosched::{chan, context};

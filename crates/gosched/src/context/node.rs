@@ -53,6 +53,7 @@ pub(crate) struct Node {
     this: Weak<Node>,
     /// Taken out when nobody has a `Context` of this node any more, so that chains can be dropped in a loop.
     parent: UnsafeCell<Option<Arc<Node>>>,
+    bond: Bond,
     /// The earliest of its own and its ancestors'.
     pub(super) deadline: Option<Instant>,
     pub(super) value: Option<Value>,
@@ -98,6 +99,7 @@ impl Node {
         let node = Arc::new_cyclic(|this| Node {
             this: this.clone(),
             parent: UnsafeCell::new(parent.cloned()),
+            bond,
             deadline: own.or(inherited),
             value,
             end: End::new(),
@@ -136,6 +138,11 @@ impl Node {
         }
         self.end(&Why::DeadlineExceeded);
         self.end.error()
+    }
+
+    /// Whether it ends by itself, at a deadline of its own.
+    pub(super) fn has_alarm(&self) -> bool {
+        self.alarm.is_some()
     }
 
     /// Whether it has ended, as far as is known.
@@ -264,11 +271,14 @@ impl Drop for Node {
 }
 
 impl Node {
-    /// Leaves its parent's list, and gives up its parent.
+    /// Leaves its parent's list, and gives up its parent, which takes over what runs at the end.
     fn leave(&self) -> Option<Arc<Node>> {
         // SAFETY: nobody has a `Context` of this node: it is being dropped, or its only owner is about to drop it.
         let parent = unsafe { (*self.parent.get()).take() }?;
         parent.disown(self);
+        if self.bond == Bond::Child {
+            self.funcs.move_to(&parent);
+        }
         Some(parent)
     }
 }

@@ -11,6 +11,7 @@
 use core::fmt;
 use core::future::{Future, IntoFuture};
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -70,11 +71,19 @@ impl<T> Joinable<T> {
         self.done.is_taken() || self.header().join.is_finished()
     }
 
-    pub(super) fn join(mut self) -> Result<T> {
-        match self.join_within(Limit::NONE) {
-            Some(result) => result,
-            None => fatal!("a join without a limit has come to its end"),
+    pub(super) fn join(self) -> Result<T> {
+        if !self.await_end(Limit::NONE) {
+            fatal!("a join without a limit has come to its end");
         }
+        let g = self.finished();
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: once each, and `this` is not touched again: the duties of its destructor are done below.
+        unsafe {
+            core::ptr::drop_in_place(&mut this.thread);
+            core::ptr::drop_in_place(&mut this.done);
+        }
+        // SAFETY: finished, and the handle, which had not taken the result, is no more.
+        unsafe { take_result(g) }
     }
 
     pub(super) fn join_ctx(&mut self) -> core::result::Result<Result<T>, ContextError> {
@@ -90,18 +99,21 @@ impl<T> Joinable<T> {
 
     /// Waits for the end, no longer than `limit`, and takes the result.
     fn join_within(&mut self, limit: Limit) -> Option<Result<T>> {
+        if self.await_end(limit) { Some(self.take()) } else { None }
+    }
+
+    /// Waits for the end; whether it has come within the limit. Refuses if the result was taken.
+    #[inline]
+    fn await_end(&self, limit: Limit) -> bool {
         self.refuse_taken();
         let g = self.header();
         if g.join.is_finished() {
             // A join is a moving call whether it has to wait or not (S39).
             crate::runtime::checkpoint();
-        } else {
-            refuse_own(g);
-            if !self.wait_for_end(g, limit) {
-                return None;
-            }
+            return true;
         }
-        Some(self.take())
+        refuse_own(g);
+        self.wait_for_end(g, limit)
     }
 
     /// Whether the end has come within the limit.
@@ -138,16 +150,33 @@ impl<T> Joinable<T> {
 
     /// Takes the result, which is there and was not taken.
     fn take(&mut self) -> Result<T> {
+        let g = self.finished();
+        self.done.take();
+        // SAFETY: finished, and the handle knows that the result was taken.
+        unsafe { take_result(g) }
+    }
+
+    /// The header of a goroutine that has ended.
+    #[inline]
+    fn finished(&self) -> &'static G {
         let g = self.header();
         if !g.join.is_finished() {
             fatal!("the result of goroutine {} was to be taken before its end", g.id());
         }
-        self.done.take();
-        // SAFETY: finished, so the result is the handle's, and it is taken once; it is a T by the contract of `new`.
-        let outcome = unsafe { task::take_result::<T>(g) };
-        release(g);
-        outcome
+        g
     }
+}
+
+/// Takes the result, and gives up the header.
+///
+/// # Safety
+/// The goroutine has ended, its closure returned a `T`, and this is the one use of its handle's right to the result.
+#[inline]
+unsafe fn take_result<T>(g: &'static G) -> Result<T> {
+    // SAFETY: by contract.
+    let outcome = unsafe { task::take_result::<T>(g) };
+    release(g);
+    outcome
 }
 
 impl<T> Drop for Joinable<T> {
@@ -225,6 +254,7 @@ fn into_raw(boxed: Box<BoxedWaiter>) -> NonNull<BoxedWaiter> {
 }
 
 /// Tells the join word of a waiter; `Refuse` if the goroutine has ended.
+#[inline]
 fn register(g: &G, waiter: JoinWaiter<G, BoxedWaiter>) -> Commit {
     let (unused, commit) = match g.join.register(&waiter) {
         Registered::Waiting(before) => (before, Commit::Wait),
