@@ -76,10 +76,10 @@ impl<T> Joinable<T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: read once, and `this` is not touched again: the duties of its destructor are done below.
         drop(unsafe { core::ptr::read(&this.thread) });
+        // Afterwards: a local variable would be another copy of what may be large (`g/task.rs`).
+        let _release = Release(g);
         // SAFETY: finished, so the result is the handle's; it is a T by the contract of `new`.
-        let outcome = unsafe { task::take_result::<T>(g) };
-        release(g);
-        outcome
+        unsafe { task::take_result::<T>(g) }
     }
 }
 
@@ -110,7 +110,15 @@ impl<T> Drop for Joinable<T> {
     }
 }
 
-/// The result is gone: frees the header, or leaves it to the goroutine that is still waking somebody.
+/// The result is gone: when this is dropped, frees the header, or leaves it to the goroutine that is still waking somebody.
+struct Release(&'static G);
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        release(self.0);
+    }
+}
+
 fn release(g: &'static G) {
     if g.join.release() == Header::Yours {
         let rt = Rt::enter();
