@@ -108,48 +108,6 @@ pub mod __private;
 #[allow(unsafe_code)]
 mod testing;
 
-use core::panic::Location;
-
 pub use gosched_macros::{main, test};
+pub use thread::builder::{go, run};
 pub use thread::{JoinHandle, scope, sleep, yield_now};
-
-/// Starts a goroutine that runs `f`.
-///
-/// Never moves the caller. Dropping the handle detaches the goroutine. Works from any thread.
-///
-/// ```
-/// let handle = gosched::go(|| 6 * 7);
-/// assert_eq!(handle.join().unwrap(), 42);
-/// ```
-#[track_caller]
-pub fn go<F, T>(f: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    thread::go_tracked(f, Location::caller())
-}
-
-/// Runs `main` as a goroutine, the main one (id 1) if it is the first, and returns its value when it has ended. Other
-/// goroutines live on.
-///
-/// The closure may borrow: the caller waits. Its stack may grow to 8 MiB. May be nested and called from several
-/// threads at once; each closure is then a goroutine of its own. A moving call when called from a goroutine.
-///
-/// # Panics
-///
-/// With the closure's panic.
-///
-/// ```
-/// let text = String::from("borrowed");
-/// let length = gosched::run(|| text.len());
-/// assert_eq!(length, 8);
-/// ```
-#[track_caller]
-pub fn run<F, T>(main: F) -> T
-where
-    F: FnOnce() -> T + Send,
-    T: Send,
-{
-    thread::run_tracked(main, Location::caller())
-}

@@ -1,13 +1,19 @@
-//! A goroutine's closure, and later its result, inside its header if small, else in one box (D4, S12).
+//! A goroutine's closure, and later its result, each inside the header if small, else in a box of its own (D4, S12).
 //!
-//! Invariant: the slot holds the closure from `store` to `run`, nothing while the closure runs, and the result from
-//! its end until `take` or `drop_result`. After that the box, if there is one, is freed. Whose turn it is follows
-//! from the status and from the G's `JoinWord`.
+//! Invariant: the payload holds the closure (or its box) from `store` to `run`, nothing while the closure runs, and the
+//! outcome (or its box) from its end until `take_result` or `drop_result`. Whose turn it is follows from the status and from the
+//! G's `JoinWord`.
+//!
+//! What is large is moved as little as possible: stacks are small, and a debug build makes a copy of everything that is passed
+//! by value. So a closure comes here by its address, straight from the argument of the public function ([`Argument`]), and one in a
+//! box is called where it lies, which only `Box<F>` can do; a result is written by the address of its place. Which of the
+//! two ways a task goes is decided by functions, not by branches: in a debug build a branch that is never taken has its place
+//! on the stack all the same.
 
-use core::alloc::Layout;
 use core::any::Any;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
+use std::alloc::{Layout, handle_alloc_error};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::G;
@@ -30,48 +36,175 @@ impl Payload {
     }
 }
 
-/// Closure first, result later, at the same address.
-#[repr(C)]
-union Slot<F, T> {
-    closure: ManuallyDrop<F>,
-    outcome: ManuallyDrop<Outcome<T>>,
+/// Whether an `X` does not fit inside the header.
+pub(crate) const fn is_large<X>() -> bool {
+    size_of::<X>() > INLINE || align_of::<X>() > align_of::<Payload>()
 }
 
-/// What the runtime can do with a slot without knowing its types.
+/// A closure that a function was given, by its address: it is moved out from there, once.
+///
+/// The function that has it must [forget](core::mem::forget) it afterwards, and not unwind in between.
+pub(crate) struct Argument<F>(*const F);
+
+impl<F> Argument<F> {
+    /// # Safety
+    /// It is moved out once, by whoever gets this, while `f` is there; whoever has `f` neither uses nor drops it afterwards.
+    pub(crate) unsafe fn new(f: &F) -> Argument<F> {
+        Argument(f)
+    }
+
+    /// Moves it to `place`.
+    ///
+    /// # Safety
+    /// `place` is for an `F` and holds none.
+    unsafe fn move_to(self, place: *mut F) {
+        // SAFETY: by the contracts of both.
+        unsafe { core::ptr::copy_nonoverlapping(self.0, place, 1) };
+    }
+
+    /// Moves it out; only what is small.
+    pub(crate) fn take(self) -> F {
+        // SAFETY: by the contract of `new`.
+        unsafe { self.0.read() }
+    }
+
+    /// Moves it into a box, where it can be called.
+    pub(crate) fn take_boxed(self) -> Box<F> {
+        let mut boxed = Box::<F>::new_uninit();
+        // SAFETY: the box is new.
+        unsafe {
+            self.move_to(boxed.as_mut_ptr());
+            boxed.assume_init()
+        }
+    }
+}
+
+/// How a closure ended, and what it left.
+#[repr(C)]
+struct Filled<T> {
+    end: End,
+    left: Left<T>,
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Returned,
+    Panicked,
+}
+
+#[repr(C)]
+union Left<T> {
+    value: ManuallyDrop<T>,
+    panic: ManuallyDrop<Box<dyn Any + Send + 'static>>,
+}
+
+/// What the runtime can do with a payload without knowing its types.
 pub(crate) struct TaskVtable {
-    run: unsafe fn(*mut u8),
-    drop_outcome: unsafe fn(*mut u8) -> Ending,
-    drop_closure: unsafe fn(*mut u8),
-    boxed: Option<Layout>,
+    run: unsafe fn(*mut Payload),
+    drop_outcome: unsafe fn(*mut Payload) -> Ending,
+    drop_closure: unsafe fn(*mut Payload),
 }
 
 struct Typed<F, T>(F, T);
 
 impl<F: FnOnce() -> T, T> Typed<F, T> {
-    const LAYOUT: Layout = Layout::new::<Slot<F, T>>();
     const VTABLE: TaskVtable = TaskVtable {
-        run: run::<F, T>,
+        run: if is_large::<F>() { run_boxed::<F, T> } else { run_inside::<F, T> },
         drop_outcome: drop_outcome::<T>,
-        drop_closure: drop_closure::<F>,
-        boxed: if Self::LAYOUT.size() <= INLINE && Self::LAYOUT.align() <= align_of::<Payload>() {
-            None
-        } else {
-            Some(Self::LAYOUT)
-        },
+        drop_closure: if is_large::<F>() { drop_boxed::<F> } else { drop_inside::<F> },
     };
 }
 
-/// Runs the closure and leaves its outcome in its place; a panic is caught, `goexit` too.
+/// Runs a closure that lies in the payload.
 ///
 /// # Safety
-/// `slot` holds an `F` that nobody else uses.
-unsafe fn run<F: FnOnce() -> T, T>(slot: *mut u8) {
-    let slot: *mut Slot<F, T> = slot.cast();
-    // SAFETY: by contract the closure is there; reading it moves it out, and it is not touched in the slot again.
-    let closure = unsafe { ManuallyDrop::into_inner((&raw const (*slot).closure).read()) };
-    let outcome = catch_unwind(AssertUnwindSafe(closure));
-    // SAFETY: the slot is empty now and has room for either.
-    unsafe { (&raw mut (*slot).outcome).write(ManuallyDrop::new(outcome)) };
+/// It does, and nobody else uses it.
+unsafe fn run_inside<F: FnOnce() -> T, T>(payload: *mut Payload) {
+    // SAFETY: by contract the closure is there; reading it moves it out, and it is not touched there again.
+    let closure = unsafe { payload.cast::<F>().read() };
+    // SAFETY: the payload is empty now.
+    unsafe { run_to_end(payload, closure) };
+}
+
+/// Runs a closure whose box lies in the payload, inside the box.
+///
+/// # Safety
+/// As for [`run_inside`].
+unsafe fn run_boxed<F: FnOnce() -> T, T>(payload: *mut Payload) {
+    // SAFETY: as in `run_inside`.
+    let closure = unsafe { payload.cast::<Box<F>>().read() };
+    // SAFETY: the payload is empty now.
+    unsafe { run_to_end(payload, closure) };
+}
+
+/// Runs the closure and leaves its outcome in the payload; a panic is caught, `goexit` too.
+///
+/// # Safety
+/// The payload is the caller's, and empty.
+#[inline(always)]
+unsafe fn run_to_end<F: FnOnce() -> T, T>(payload: *mut Payload, closure: F) {
+    // SAFETY: by contract.
+    let place = unsafe { make_place::<T>(payload) };
+    // SAFETY: the place is for an outcome, and empty.
+    let value = unsafe { &raw mut (*place).left.value };
+    // SAFETY: as above.
+    let run = || unsafe { value.cast::<T>().write(closure()) };
+    let end = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(()) => End::Returned,
+        Err(panic) => {
+            // SAFETY: nothing was written.
+            unsafe { (&raw mut (*place).left.panic).write(ManuallyDrop::new(panic)) };
+            End::Panicked
+        }
+    };
+    // SAFETY: as above.
+    unsafe { (&raw mut (*place).end).write(end) };
+}
+
+/// Room for an outcome: the payload itself, or a new box that it then holds.
+///
+/// # Safety
+/// The payload is the caller's, and empty.
+unsafe fn make_place<T>(payload: *mut Payload) -> *mut Filled<T> {
+    if !is_large::<Filled<T>>() {
+        return payload.cast();
+    }
+    let place = allocate::<Filled<T>>();
+    // SAFETY: by contract.
+    unsafe { payload.cast::<*mut Filled<T>>().write(place) };
+    place
+}
+
+/// Where the outcome is.
+///
+/// # Safety
+/// The payload holds one of a `T`.
+unsafe fn place<T>(payload: *mut Payload) -> *mut Filled<T> {
+    // SAFETY: by contract, as `make_place` left it.
+    if is_large::<Filled<T>>() { unsafe { payload.cast::<*mut Filled<T>>().read() } } else { payload.cast() }
+}
+
+/// Frees the box of an outcome that was moved out, if there is one, when dropped.
+struct Emptied<T>(*mut Filled<T>);
+
+impl<T> Drop for Emptied<T> {
+    fn drop(&mut self) {
+        if is_large::<Filled<T>>() {
+            // SAFETY: made by `make_place`, and empty.
+            drop(unsafe { Box::from_raw(self.0.cast::<MaybeUninit<Filled<T>>>()) });
+        }
+    }
+}
+
+/// Memory for an `X`, which has a size.
+fn allocate<X>() -> *mut X {
+    let layout = Layout::new::<X>();
+    // SAFETY: what is large has a size.
+    let memory = unsafe { std::alloc::alloc(layout) };
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    memory.cast()
 }
 
 /// How a goroutine ended whose result nobody took.
@@ -85,69 +218,73 @@ pub(crate) enum Ending {
 }
 
 /// # Safety
-/// `slot` holds an outcome that nobody else uses.
-unsafe fn drop_outcome<T>(slot: *mut u8) -> Ending {
+/// The payload holds an outcome that nobody else uses.
+unsafe fn drop_outcome<T>(payload: *mut Payload) -> Ending {
     // SAFETY: by contract.
-    let outcome = unsafe { slot.cast::<Outcome<T>>().read() };
-    let ending = match &outcome {
-        Err(payload) if !payload.is::<Goexit>() => Ending::Panic,
-        _ => Ending::Orderly,
-    };
-    if catch_unwind(AssertUnwindSafe(move || drop(outcome))).is_err() {
-        fatal!("the result of a goroutine panicked when it was dropped");
-    }
-    ending
+    let place = unsafe { place::<T>(payload) };
+    let _emptied = Emptied(place);
+    // SAFETY: by contract; where it lies, once.
+    let dropped = catch_unwind(AssertUnwindSafe(|| unsafe {
+        match (*place).end {
+            End::Returned => {
+                ManuallyDrop::drop(&mut (*place).left.value);
+                Ending::Orderly
+            }
+            End::Panicked => {
+                let orderly = (*place).left.panic.is::<Goexit>();
+                ManuallyDrop::drop(&mut (*place).left.panic);
+                if orderly { Ending::Orderly } else { Ending::Panic }
+            }
+        }
+    }));
+    dropped.unwrap_or_else(|_| fatal!("the result of a goroutine panicked when it was dropped"))
 }
 
 /// # Safety
-/// `slot` holds an `F` that nobody else uses.
-unsafe fn drop_closure<F>(slot: *mut u8) {
+/// The payload holds an `F` that nobody else uses.
+unsafe fn drop_inside<F>(payload: *mut Payload) {
     // SAFETY: by contract.
-    drop(unsafe { slot.cast::<F>().read() });
+    unsafe { payload.cast::<F>().drop_in_place() };
+}
+
+/// # Safety
+/// The payload holds the box of an `F` that nobody else uses.
+unsafe fn drop_boxed<F>(payload: *mut Payload) {
+    // SAFETY: by contract.
+    drop(unsafe { payload.cast::<Box<F>>().read() });
 }
 
 /// Room for a closure outside the header, when it needs any: allocated before the runtime is entered, because an
 /// allocator is somebody else's code.
 pub(crate) struct Room<F, T> {
-    heap: *mut u8,
-    task: PhantomData<(F, T)>,
+    heap: *mut F,
+    task: PhantomData<T>,
 }
 
 impl<F: FnOnce() -> T, T> Room<F, T> {
     #[inline]
     pub(crate) fn new() -> Room<F, T> {
-        let heap = match Typed::<F, T>::VTABLE.boxed {
-            None => core::ptr::null_mut(),
-            Some(layout) => {
-                // SAFETY: what does not fit inside the header, or asks for a larger alignment, has a size: a union
-                // with an `Outcome` is never zero-sized.
-                let heap = unsafe { std::alloc::alloc(layout) };
-                if heap.is_null() {
-                    std::alloc::handle_alloc_error(layout);
-                }
-                heap
-            }
-        };
+        let heap = if is_large::<F>() { allocate() } else { core::ptr::null_mut() };
         Room { heap, task: PhantomData }
     }
 
-    /// Puts the closure into the slot.
+    /// Puts the closure into the payload, or its box.
     ///
     /// # Safety
-    /// The header is the caller's alone and its slot is empty. Everything that `f` borrows outlives the goroutine.
+    /// The header is the caller's alone and its payload is empty. Everything that `f` borrows outlives the goroutine.
     #[inline]
-    pub(crate) unsafe fn store(self, g: &G, f: F) {
-        let inside = g.payload.get();
-        let slot: *mut F = match Typed::<F, T>::VTABLE.boxed {
-            None => inside.cast(),
-            Some(_) => {
-                // SAFETY: the payload has room for a pointer, and is ours.
-                unsafe { inside.cast::<*mut u8>().write(self.heap) };
-                self.heap.cast()
+    pub(crate) unsafe fn store(self, g: &G, f: Argument<F>) {
+        let payload = g.payload.get();
+        let place: *mut F = match is_large::<F>() {
+            false => payload.cast(),
+            true => {
+                // SAFETY: the payload has room for a pointer, and is ours. What it points at is a `Box<F>` when it is filled.
+                unsafe { payload.cast::<*mut F>().write(self.heap) };
+                self.heap
             }
         };
-        // SAFETY: the slot has room for an F, being as large as the larger of F and its outcome.
-        unsafe { slot.write(f) };
+        // SAFETY: the place is for an F, and empty.
+        unsafe { f.move_to(place) };
         g.vtable.set(Some(const { &Typed::<F, T>::VTABLE }));
     }
 }
@@ -156,23 +293,13 @@ fn vtable(g: &G) -> &'static TaskVtable {
     g.vtable.get().unwrap_or_else(|| fatal!("goroutine {} has no task", g.id()))
 }
 
-/// Where the closure or the result lies.
-fn slot(g: &G) -> *mut u8 {
-    let inside = g.payload.get();
-    match vtable(g).boxed {
-        None => inside.cast(),
-        // SAFETY: a boxed task keeps its box's address in the payload.
-        Some(_) => unsafe { inside.cast::<*mut u8>().read() },
-    }
-}
-
 /// Runs the closure on the calling goroutine.
 ///
 /// # Safety
-/// The caller runs as `g`, whose slot holds the closure.
+/// The caller runs as `g`, whose payload holds the closure.
 pub(crate) unsafe fn run_closure(g: &G) {
     // SAFETY: by contract.
-    unsafe { (vtable(g).run)(slot(g)) }
+    unsafe { (vtable(g).run)(g.payload.get()) }
 }
 
 /// Drops a result that nobody wants. Runs user code.
@@ -181,44 +308,35 @@ pub(crate) unsafe fn run_closure(g: &G) {
 /// The result is there and the caller's (see `JoinWord`).
 pub(crate) unsafe fn drop_result(g: &G) -> Ending {
     // SAFETY: by contract.
-    unsafe {
-        let ending = (vtable(g).drop_outcome)(slot(g));
-        free_box(g);
-        ending
-    }
+    let ending = unsafe { (vtable(g).drop_outcome)(g.payload.get()) };
+    g.vtable.set(None);
+    ending
 }
 
 /// Drops a closure that will never run. Runs user code.
 ///
 /// # Safety
-/// The slot holds the closure and is the caller's.
+/// The payload holds the closure and is the caller's.
 pub(crate) unsafe fn drop_unrun(g: &G) {
     // SAFETY: by contract.
-    unsafe {
-        (vtable(g).drop_closure)(slot(g));
-        free_box(g);
-    }
+    unsafe { (vtable(g).drop_closure)(g.payload.get()) };
+    g.vtable.set(None);
 }
 
 /// Takes the result.
 ///
 /// # Safety
-/// The result is there and the caller's, and it is an `Outcome<T>`.
+/// The result is there and the caller's, and it is that of a closure that returns a `T`.
 pub(crate) unsafe fn take_result<T>(g: &G) -> Outcome<T> {
-    // SAFETY: by contract.
-    unsafe {
-        let outcome = slot(g).cast::<Outcome<T>>().read();
-        free_box(g);
-        outcome
-    }
-}
-
-/// # Safety
-/// The slot is empty and the caller's.
-unsafe fn free_box(g: &G) {
-    if let Some(layout) = vtable(g).boxed {
-        // SAFETY: allocated by `Room::new` with this layout; emptied by the caller.
-        unsafe { std::alloc::dealloc(slot(g), layout) };
-    }
     g.vtable.set(None);
+    // SAFETY: by contract.
+    let place = unsafe { place::<T>(g.payload.get()) };
+    let _emptied = Emptied(place);
+    // SAFETY: by contract; read once.
+    unsafe {
+        match (*place).end {
+            End::Returned => Ok((&raw const (*place).left.value).cast::<T>().read()),
+            End::Panicked => Err(ManuallyDrop::into_inner((&raw const (*place).left.panic).read())),
+        }
+    }
 }

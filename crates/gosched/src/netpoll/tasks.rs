@@ -24,6 +24,7 @@ use super::slab::find;
 use super::source::{Seen, Slot, Source};
 use super::{collect, count_left, count_waiter};
 use crate::future;
+use crate::g::task::Argument;
 use crate::g::{G, Name};
 use crate::m::{M, current};
 use crate::sched::{self, Caller, Commit, Role, SCHED, Spawn, Visitor};
@@ -178,8 +179,8 @@ fn ensure_runner() {
             locks: 0,
             place: Location::caller(),
         };
-        // SAFETY: `run` borrows nothing, and its result is never taken: it does not end.
-        let _detached = unsafe { sched::spawn(how, run) };
+        // SAFETY: `run` borrows nothing, and its result is never taken: it does not end. A function can be moved out of often.
+        let _detached = unsafe { sched::spawn(how, Argument::new(&run)) };
     });
 }
 

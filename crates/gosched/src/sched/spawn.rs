@@ -10,6 +10,7 @@ use gosched_switch::{Gobuf, StackClass};
 
 use super::{Group, Rt, SCHED, exit, park, schedule, start};
 use crate::context::{self, Node};
+use crate::g::task::Argument;
 use crate::g::{Birth, G, Name, task};
 use crate::waiter::BoxedWaiter;
 
@@ -45,12 +46,12 @@ impl Role {
     }
 }
 
-/// Creates a goroutine that runs `f`, and queues it. Never moves the caller.
+/// Creates a goroutine that runs `f`, and queues it. Never moves the caller, and never unwinds once it has `f`.
 ///
 /// # Safety
 /// Everything that `f` and `T` borrow outlives the goroutine's end and the taking of its result; so does the group.
 #[doc(alias = "newproc")]
-pub(crate) unsafe fn spawn<F, T>(how: Spawn, f: F) -> NonNull<G>
+pub(crate) unsafe fn spawn<F, T>(how: Spawn, f: Argument<F>) -> NonNull<G>
 where
     F: FnOnce() -> T + Send,
     T: Send,
@@ -93,8 +94,9 @@ where
         start::ensure_started();
     }
     let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, locks: 0, place };
-    // SAFETY: `f` borrows nothing.
-    let g = unsafe { bear(rt.as_ref(), how, context, room, f) };
+    // SAFETY: `f` borrows nothing, and is forgotten below.
+    let g = unsafe { bear(rt.as_ref(), how, context, room, Argument::new(&f)) };
+    core::mem::forget(f);
     let _: Detach<G, BoxedWaiter> = g.join.detach();
     Prepared(g.into())
 }
@@ -141,7 +143,7 @@ unsafe fn bear<F, T>(
     how: Spawn,
     context: Option<Arc<Node>>,
     room: task::Room<F, T>,
-    f: F,
+    f: Argument<F>,
 ) -> &'static G
 where
     F: FnOnce() -> T + Send,

@@ -1,9 +1,11 @@
 //! `ErrGroup`: Go's `errgroup`.
 //!
 //! Invariant: a member is counted until what it came to has been noted.
+#![allow(unsafe_code)]
 
 use core::any::Any;
 use core::fmt;
+use core::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, PoisonError};
 
@@ -11,7 +13,9 @@ use super::mutex::{Mutex, MutexGuard};
 use super::semaphore::Semaphore;
 use super::wait_group::WaitGroup;
 use crate::context::{self, Context};
+use crate::g::task::Argument;
 use crate::runtime::Goexit;
+use crate::thread::{Around, go_around};
 
 /// Goroutines that do parts of one thing, which fails if one of them does: Go's `errgroup.Group`.
 ///
@@ -50,6 +54,12 @@ impl<E> Drop for Member<E> {
             places.release();
         }
         self.0.running.done();
+    }
+}
+
+impl<E> Around<Result<(), E>> for Member<E> {
+    fn call(self, f: impl FnOnce() -> Result<(), E>) {
+        self.0.note(catch_unwind(AssertUnwindSafe(f)));
     }
 }
 
@@ -151,10 +161,9 @@ impl<E> ErrGroup<E> {
         self.shared.running.add(1);
         let member = Member(Arc::clone(&self.shared));
         let _under = context::make_current(&self.shared.context);
-        crate::go(move || {
-            let outcome = catch_unwind(AssertUnwindSafe(f));
-            member.0.note(outcome);
-        });
+        // SAFETY: forgotten below.
+        unsafe { go_around(Argument::new(&f), member, Location::caller()) };
+        core::mem::forget(f);
     }
 
     /// Waits until all members have ended, and returns the first error, if there is one. A moving call.

@@ -2,9 +2,10 @@
 //!
 //! The counter lies on the heap, because the goroutines of [`WaitGroup::go`] may outlive the group that started them. It is
 //! made at first use, so that a group can be a `static`.
+#![allow(unsafe_code)]
 
 use core::fmt;
-use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::panic::{Location, RefUnwindSafe, UnwindSafe};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -13,8 +14,10 @@ use gosched_locks::Add;
 use super::once_lock::OnceLock;
 use super::seam::{Obtained, obtain, obtain_within, wake_each};
 use crate::context::{self, ContextError};
+use crate::g::task::Argument;
 use crate::runtime::checkpoint;
 use crate::sched::{Limit, Visitor};
+use crate::thread::{Around, go_around};
 use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
@@ -197,10 +200,15 @@ impl WaitGroup {
     {
         self.add(1);
         let counted = Counted(Arc::clone(self.core()));
-        crate::go(move || {
-            let _counted = counted;
-            f();
-        });
+        // SAFETY: forgotten below.
+        unsafe { go_around(Argument::new(&f), counted, Location::caller()) };
+        core::mem::forget(f);
+    }
+}
+
+impl<T> Around<T> for Counted {
+    fn call(self, f: impl FnOnce() -> T) {
+        f();
     }
 }
 

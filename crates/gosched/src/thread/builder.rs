@@ -1,4 +1,6 @@
-//! How goroutines are made: `spawn`, `Builder`, and what `go` and `run` share with them.
+//! How goroutines are made: `go`, `run`, `spawn` and `Builder`.
+//!
+//! Each public function passes its closure on by address and then forgets it, so that a large one is copied once (`g/task.rs`).
 #![allow(unsafe_code)]
 
 use core::panic::Location;
@@ -12,10 +14,31 @@ use gosched_switch::{StackClass, min_size};
 use super::join::{JoinHandle, Joinable};
 use super::scope::{Scope, ScopedJoinHandle};
 use crate::fatal::say;
+use crate::g::task::{Argument, is_large};
 use crate::g::{G, Name};
 use crate::runtime::Goexit;
 use crate::runtime::config::{self, StackSizeError};
 use crate::sched::{self, MayWait, Role, Spawn};
+
+/// Starts a goroutine that runs `f`.
+///
+/// Never moves the caller. Dropping the handle detaches the goroutine. Works from any thread.
+///
+/// ```
+/// let handle = gosched::go(|| 6 * 7);
+/// assert_eq!(handle.join().unwrap(), 42);
+/// ```
+#[track_caller]
+pub fn go<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    // SAFETY: forgotten below.
+    let handle = unsafe { go_tracked(Argument::new(&f), Location::caller()) };
+    core::mem::forget(f);
+    handle
+}
 
 /// Starts a goroutine. The same as [`go`](crate::go).
 ///
@@ -31,11 +54,17 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    go_tracked(f, Location::caller())
+    // SAFETY: forgotten below.
+    let handle = unsafe { go_tracked(Argument::new(&f), Location::caller()) };
+    core::mem::forget(f);
+    handle
 }
 
-/// `go`, for a caller elsewhere.
-pub(crate) fn go_tracked<F, T>(f: F, place: &'static Location<'static>) -> JoinHandle<T>
+/// `go`, for a caller elsewhere, who has `f`. Never unwinds once it has it.
+///
+/// # Safety
+/// As for `Argument::new`.
+pub(crate) unsafe fn go_tracked<F, T>(f: Argument<F>, place: &'static Location<'static>) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -44,6 +73,52 @@ where
     // SAFETY: closure and result borrow nothing.
     let g = unsafe { sched::spawn(how, f) };
     JoinHandle::new(joinable(g, None))
+}
+
+/// What a goroutine does around the closure that it was made for.
+pub(crate) trait Around<T> {
+    fn call(self, f: impl FnOnce() -> T);
+}
+
+/// Starts a goroutine that calls `f`, and something around it. Never unwinds once it has `f`, which is called in its box if it
+/// is large.
+///
+/// # Safety
+/// As for `Argument::new`.
+pub(crate) unsafe fn go_around<F, T, A>(f: Argument<F>, around: A, place: &'static Location<'static>)
+where
+    F: FnOnce() -> T + Send + 'static,
+    A: Around<T> + Send + 'static,
+    T: 'static,
+{
+    let start = const { if is_large::<F>() { start_boxed::<F, T, A> } else { start_inside::<F, T, A> } };
+    start(f, around, place);
+}
+
+fn start_boxed<F, T, A>(f: Argument<F>, around: A, place: &'static Location<'static>)
+where
+    F: FnOnce() -> T + Send + 'static,
+    A: Around<T> + Send + 'static,
+    T: 'static,
+{
+    let f = f.take_boxed();
+    start_around(move || around.call(f), place);
+}
+
+fn start_inside<F, T, A>(f: Argument<F>, around: A, place: &'static Location<'static>)
+where
+    F: FnOnce() -> T + Send + 'static,
+    A: Around<T> + Send + 'static,
+    T: 'static,
+{
+    let f = f.take();
+    start_around(move || around.call(f), place);
+}
+
+fn start_around(f: impl FnOnce() + Send + 'static, place: &'static Location<'static>) {
+    // SAFETY: forgotten below.
+    drop(unsafe { go_tracked(Argument::new(&f), place) });
+    core::mem::forget(f);
 }
 
 /// The handle's half of a goroutine that was just spawned.
@@ -58,8 +133,9 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    // SAFETY: closure and result borrow nothing.
-    let g = unsafe { sched::spawn(main_goroutine(place), f) };
+    // SAFETY: closure and result borrow nothing; it is forgotten below.
+    let g = unsafe { sched::spawn(main_goroutine(place), Argument::new(&f)) };
+    core::mem::forget(f);
     JoinHandle::new(joinable(g, None))
 }
 
@@ -69,17 +145,34 @@ fn main_goroutine(place: &'static Location<'static>) -> Spawn {
     Spawn { name: None, class, role: Role::Main, group: None, locks: 0, place }
 }
 
-/// `run`, for a caller elsewhere: a goroutine that may borrow from the caller, who waits for it.
-pub(crate) fn run_tracked<F, T>(f: F, place: &'static Location<'static>) -> T
+/// Runs `main` as a goroutine, the main one (id 1) if it is the first, and returns its value when it has ended. Other
+/// goroutines live on.
+///
+/// The closure may borrow: the caller waits. Its stack may grow to 8 MiB. May be nested and called from several
+/// threads at once; each closure is then a goroutine of its own. A moving call when called from a goroutine.
+///
+/// # Panics
+///
+/// With the closure's panic.
+///
+/// ```
+/// let text = String::from("borrowed");
+/// let length = gosched::run(|| text.len());
+/// assert_eq!(length, 8);
+/// ```
+#[track_caller]
+pub fn run<F, T>(main: F) -> T
 where
     F: FnOnce() -> T + Send,
     T: Send,
 {
     let _may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("call run"));
+    let place = Location::caller();
     let how = main_goroutine(place);
     // SAFETY: the result is waited for and taken below, in this frame, whatever happens; so closure and result end
-    // before anything they borrow. Joining does not unwind between the two.
-    let g = unsafe { sched::spawn(how, f) };
+    // before anything they borrow. Joining does not unwind between the two. The closure is forgotten below.
+    let g = unsafe { sched::spawn(how, Argument::new(&main)) };
+    core::mem::forget(main);
     match joinable::<T>(g, None).join() {
         Ok(value) => value,
         Err(panic) => {
@@ -190,8 +283,30 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        // SAFETY: closure and result borrow nothing.
-        unsafe { self.spawn_unchecked(f) }
+        // SAFETY: closure and result borrow nothing; it is forgotten if it was taken.
+        let handle = unsafe { self.spawn_from(Argument::new(&f), Location::caller())? };
+        core::mem::forget(f);
+        Ok(handle)
+    }
+
+    /// Never unwinds, nor fails, once it has `f`.
+    ///
+    /// # Safety
+    /// As for `Argument::new` and [`spawn_unchecked`](Builder::spawn_unchecked).
+    unsafe fn spawn_from<F, T>(
+        self,
+        f: Argument<F>,
+        place: &'static Location<'static>,
+    ) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let how = self.into_spawn(place)?;
+        let name = how.name.clone();
+        // SAFETY: by contract everything borrowed outlives the goroutine and its result.
+        let g = unsafe { sched::spawn(how, f) };
+        Ok(JoinHandle::new(joinable(g, name)))
     }
 
     /// Starts a goroutine without the bounds that keep what it borrows alive. Never moves the caller.
@@ -217,11 +332,10 @@ impl Builder {
         F: FnOnce() -> T + Send,
         T: Send,
     {
-        let how = self.into_spawn(Location::caller())?;
-        let name = how.name.clone();
-        // SAFETY: by contract everything borrowed outlives the goroutine and its result.
-        let g = unsafe { sched::spawn(how, f) };
-        Ok(JoinHandle::new(joinable(g, name)))
+        // SAFETY: by contract everything borrowed outlives the goroutine and its result; it is forgotten if it was taken.
+        let handle = unsafe { self.spawn_from(Argument::new(&f), Location::caller())? };
+        core::mem::forget(f);
+        Ok(handle)
     }
 
     /// Starts the goroutine inside a [`scope`](super::scope). Never moves the caller.
@@ -248,7 +362,11 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        Ok(scope.spawn_with(self.into_spawn(Location::caller())?, f))
+        let how = self.into_spawn(Location::caller())?;
+        // SAFETY: forgotten below.
+        let handle = unsafe { scope.spawn_with(how, Argument::new(&f)) };
+        core::mem::forget(f);
+        Ok(handle)
     }
 
     fn into_spawn(self, place: &'static Location<'static>) -> io::Result<Spawn> {

@@ -173,10 +173,10 @@ impl<T> Joinable<T> {
 /// The goroutine has ended, its closure returned a `T`, and this is the one use of its handle's right to the result.
 #[inline]
 unsafe fn take_result<T>(g: &'static G) -> Result<T> {
+    // Afterwards: a local variable would be another copy of what may be large (`g/task.rs`).
+    let _release = Release(g);
     // SAFETY: by contract.
-    let outcome = unsafe { task::take_result::<T>(g) };
-    release(g);
-    outcome
+    unsafe { task::take_result::<T>(g) }
 }
 
 impl<T> Drop for Joinable<T> {
@@ -211,7 +211,15 @@ impl<T> Drop for Joinable<T> {
     }
 }
 
-/// The result is gone: frees the header, or leaves it to the goroutine that is still waking somebody.
+/// The result is gone: when this is dropped, frees the header, or leaves it to the goroutine that is still waking somebody.
+struct Release(&'static G);
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        release(self.0);
+    }
+}
+
 fn release(g: &'static G) {
     if g.join.release() == Header::Yours {
         let rt = Rt::enter();

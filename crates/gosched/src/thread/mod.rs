@@ -5,7 +5,7 @@
 
 #![deny(unsafe_code)]
 
-mod builder;
+pub(crate) mod builder;
 mod current;
 mod done;
 mod join;
@@ -24,7 +24,7 @@ pub use sleep::sleep;
 #[allow(deprecated)] // std has it too
 pub use sleep::sleep_ms;
 
-pub(crate) use builder::{go_tracked, run_tracked, spawn_main};
+pub(crate) use builder::{Around, go_around, spawn_main};
 
 /// What [`JoinHandle::join`] returns: the closure's value, or what it panicked with.
 ///

@@ -17,6 +17,7 @@ use super::current::Thread;
 use super::join::Joinable;
 use crate::chan::Receiver;
 use crate::context::ContextError;
+use crate::g::task::Argument;
 use crate::sched::{self, Group, MayWait, Role, Spawn};
 
 /// A place to spawn goroutines that borrow from outside it; see [`scope`].
@@ -96,10 +97,21 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             locks: 0,
             place: Location::caller(),
         };
-        self.spawn_with(how, f)
+        // SAFETY: forgotten below.
+        let handle = unsafe { self.spawn_with(how, Argument::new(&f)) };
+        core::mem::forget(f);
+        handle
     }
 
-    pub(super) fn spawn_with<F, T>(&'scope self, how: Spawn, f: F) -> ScopedJoinHandle<'scope, T>
+    /// Never unwinds once it has `f`.
+    ///
+    /// # Safety
+    /// As for `Argument::new`.
+    pub(super) unsafe fn spawn_with<F, T>(
+        &'scope self,
+        how: Spawn,
+        f: Argument<F>,
+    ) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
