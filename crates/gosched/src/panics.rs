@@ -41,17 +41,23 @@ pub(crate) fn install_hook() {
 /// its hook.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Calls foreign code whose panic, once it was reported, is nobody else's business. What it panicked with is leaked: its
+/// destructor is foreign code, too.
+pub(crate) fn contain(f: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+        core::mem::forget(panic);
+    }
+}
+
 /// Whose turn it is to print.
 struct Turns {
     /// The number of the turn that is under way.
     current: Option<u64>,
     /// How many there were.
     taken: u64,
-    /// How many were given back, by whoever took them.
-    given_back: u64,
 }
 
-static TURNS: Mutex<Turns> = Mutex::new(Turns { current: None, taken: 0, given_back: 0 });
+static TURNS: Mutex<Turns> = Mutex::new(Turns { current: None, taken: 0 });
 static GIVEN_BACK: Condvar = Condvar::new();
 
 /// The right to print.
@@ -60,10 +66,10 @@ struct Turn(u64);
 impl Turn {
     fn take() -> Turn {
         let mut turns = lock();
-        while turns.current.is_some() {
-            let seen = turns.given_back;
-            let nothing_new = |turns: &mut Turns| turns.current.is_some() && turns.given_back == seen;
-            let waited = GIVEN_BACK.wait_timeout_while(turns, PATIENCE, nothing_new);
+        while let Some(current) = turns.current {
+            // Somebody else's turn, given back or taken over, is a new one to wait for.
+            let same = |turns: &mut Turns| turns.current == Some(current);
+            let waited = GIVEN_BACK.wait_timeout_while(turns, PATIENCE, same);
             let timeout;
             (turns, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() {
@@ -81,7 +87,6 @@ impl Drop for Turn {
         let mut turns = lock();
         if turns.current == Some(self.0) {
             turns.current = None;
-            turns.given_back += 1;
             drop(turns);
             GIVEN_BACK.notify_all();
         }

@@ -15,7 +15,7 @@ use gosched::chan::{
     RecvError, SendError, TryRecvError, TrySendError, after, bounded, never, tick, unbounded,
 };
 use gosched::thread::{self, Thread};
-use gosched::{go, select};
+use gosched::{go, runtime, select};
 
 struct Unparker(Thread);
 
@@ -287,4 +287,40 @@ fn tasks_wait_for_time() {
     (0..10).for_each(|_| gosched::yield_now());
     late.close();
     assert_eq!(closing.join().unwrap(), Err(RecvError));
+}
+
+/// S4: the goroutines that the library starts to wake a task in time are its own: neither counted nor listed, and they keep no
+/// context of the task's. When they have ended, the count is right, too.
+#[test]
+fn what_wakes_a_task_in_time_is_not_counted() {
+    let body = || {
+        gosched::run(|| {
+            let listed = || runtime::stop_the_world(|world| world.goroutines().count());
+            let counts = || (runtime::num_goroutine(), listed());
+            assert_eq!(counts(), (1, 1));
+            let ctx = gosched::context::background().with_value(Arc::new(5)).with_cancel();
+            let value = ctx.value::<Arc<i32>>().unwrap();
+            let (after, done) = (gosched::chan::after(Duration::from_secs(3600)), ctx.done());
+            let mut waiting = (after.recv_async(), done.recv_async());
+            gosched::context::enter(&ctx, || {
+                let mut cx = Context::from_waker(Waker::noop());
+                assert!(Pin::new(&mut waiting.0).poll(&mut cx).is_pending());
+                assert!(Pin::new(&mut waiting.1).poll(&mut cx).is_pending());
+            });
+            gosched::thread::sleep(Duration::from_millis(5));
+            assert_eq!(counts(), (1, 1));
+            drop(waiting);
+            drop((done, ctx));
+            let soon = gosched::chan::after(Duration::from_millis(1));
+            assert!(gosched::future::block_on(soon.recv_async()).is_ok());
+            // Those that had somebody to wake end a moment later.
+            while counts() != (1, 1) || Arc::strong_count(&value) > 1 {
+                gosched::thread::sleep(Duration::from_millis(1));
+            }
+        });
+    };
+    let child = common::child("what_wakes_a_task_in_time_is_not_counted", body);
+    for procs in [1, 2, 8] {
+        child.clone().procs(procs).run().ok();
+    }
 }

@@ -341,6 +341,40 @@ fn after_func_outlives_the_handles_of_its_context() {
     assert_eq!(r.iter().next(), None, "and nothing twice");
 }
 
+/// What runs at the end of a context in the middle of a chain has the values of those above it, although the chain below is being
+/// dropped meanwhile, and with it the context itself.
+#[gosched::test]
+fn after_func_has_its_values_while_its_context_goes() {
+    let (s, r) = unbounded();
+    for round in 0..5_000u32 {
+        let top = background().with_value(round).with_cancel();
+        let middle = top.with_cancel();
+        let s = s.clone();
+        drop(middle.after_func(move || s.send(current().value::<u32>().map(|value| *value)).unwrap()));
+        let below = middle.with_cancel();
+        drop(middle);
+        let drops = go(move || drop(below));
+        let ender = top.clone();
+        let cancels = go(move || ender.cancel());
+        drops.join().unwrap();
+        cancels.join().unwrap();
+        assert_eq!(r.recv(), Ok(Some(round)));
+    }
+}
+
+/// Functions are handed up a long chain that nobody has any more.
+#[gosched::test]
+fn after_func_at_the_bottom_of_a_long_chain() {
+    let top = background().with_cancel();
+    let (s, r) = unbounded();
+    let bottom = (0..20_000).fold(top.clone(), |ctx, _| ctx.with_cancel());
+    drop(bottom.after_func(move || s.send(()).unwrap()));
+    drop(bottom);
+    assert!(r.is_empty());
+    top.cancel();
+    assert_eq!(r.recv(), Ok(()));
+}
+
 /// Stopping against ending: each function is run or stopped, never both, never neither.
 #[gosched::test]
 fn after_func_stop_against_the_end() {

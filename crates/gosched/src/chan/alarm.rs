@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use super::err::{RecvError, TryRecvError};
 use super::timer::TimerChan;
+use crate::sched::hide_current;
+use crate::thread::go_system;
 
 /// Wakes a task when a channel of time may have something for it. A goroutine does the waiting; it ends with the alarm.
 pub(super) struct Alarm(Arc<Mutex<Bell>>);
@@ -56,14 +58,16 @@ pub(super) fn poll(chan: &Arc<TimerChan>, alarm: Option<&mut Alarm>, waker: &Wak
 fn set(chan: &Arc<TimerChan>, waker: Waker) -> Alarm {
     let bell = Arc::new(Mutex::new(Bell { waker, waits: Waiting::Still }));
     let (alarm, chan) = (Arc::downgrade(&bell), Arc::clone(chan));
-    drop(crate::go(move || {
+    go_system(move || {
         chan.wait_for_change(|| alarm.strong_count() > 0);
         let Some(bell) = alarm.upgrade() else { return };
         let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
         bell.waits = Waiting::Over;
         let waker = bell.waker.clone();
         drop(bell);
+        // What others' code does on this goroutine, it does in the open.
+        hide_current(false);
         waker.wake();
-    }));
+    });
     Alarm(bell)
 }

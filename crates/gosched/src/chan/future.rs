@@ -341,8 +341,13 @@ fn poll_chan<T>(
             Poll::Pending
         }
         Begun::Ended(parcel, peer) => {
-            let result = finish_receiving(parcel);
-            ops::call(peer);
+            let result = match finish_receiving(parcel) {
+                Some(Ok(value)) => Some(Ok(ops::call_for(chan, peer, value))),
+                other => {
+                    ops::call(peer);
+                    other
+                }
+            };
             result.map_or(Poll::Pending, Poll::Ready)
         }
     }
@@ -370,9 +375,7 @@ fn poll_unqueued<T>(chan: &Chan<T, Waiter>) -> Poll<Result<T, RecvError>> {
         Received::Taken(waiter) => {
             let waker = ops::finish_try_recv(visitor, held, waiter);
             // SAFETY: taken.
-            let value = unsafe { slot.assume_init() };
-            ops::call(waker);
-            Poll::Ready(Ok(value))
+            Poll::Ready(Ok(ops::call_for(chan, waker, unsafe { slot.assume_init() })))
         }
         Received::Closed => Poll::Ready(Err(RecvError)),
         _ => Poll::Pending,

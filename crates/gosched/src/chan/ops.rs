@@ -35,6 +35,27 @@ pub(super) fn call(waker: Option<Waker>) {
     }
 }
 
+/// As [`call`], for the peer of a receive. If that panics the value goes back to the channel: nobody would get it.
+#[inline]
+pub(super) fn call_for<T>(chan: &Chan<T, Waiter>, waker: Option<Waker>, value: T) -> T {
+    match waker {
+        None => value,
+        Some(waker) => call_or_put_back(chan, waker, value),
+    }
+}
+
+#[cold]
+fn call_or_put_back<T>(chan: &Chan<T, Waiter>, waker: Waker, value: T) -> T {
+    let mut steps = InTurn::new();
+    steps.call(|| waker.wake());
+    if steps.has_panicked() {
+        steps.call(|| put_back(chan, value));
+        steps.finish();
+        unreachable!("the panic goes on");
+    }
+    value
+}
+
 /// Wakes all who watch the channel and should look. (They are never async tasks.)
 #[inline]
 pub(super) fn tell_watchers<T>(state: &mut State<T, Waiter>, wake: impl Fn(Waiter) -> Option<Waker>) {
@@ -285,10 +306,8 @@ fn recv_meeting<T>(
             let waker = waiter.and_then(|waiter| caller.wake(waiter));
             caller.finish();
             drop(garbage);
-            // SAFETY: taken. If the waker panics, the value is dropped.
-            let value = unsafe { slot.assume_init() };
-            call(waker);
-            Ok(value)
+            // SAFETY: taken.
+            Ok(call_for(chan, waker, unsafe { slot.assume_init() }))
         }
         Received::Closed => {
             drop(state);
@@ -362,9 +381,7 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
         Received::Taken(waiter) => {
             let waker = finish_try_recv(visitor, state, waiter);
             // SAFETY: taken.
-            let value = unsafe { slot.assume_init() };
-            call(waker);
-            Ok(value)
+            Ok(call_for(chan, waker, unsafe { slot.assume_init() }))
         }
         Received::Empty | Received::Offered(..) => Err(TryRecvError::Empty),
         Received::Closed => Err(TryRecvError::Disconnected),
@@ -410,9 +427,7 @@ fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
         Received::Taken(waiter) => {
             let waker = finish_try_recv(visitor, state, waiter);
             // SAFETY: taken.
-            let value = unsafe { slot.assume_init() };
-            call(waker);
-            Ok(value)
+            Ok(call_for(chan, waker, unsafe { slot.assume_init() }))
         }
         Received::Empty | Received::Offer => Err(TryRecvError::Empty),
         Received::Closed => Err(TryRecvError::Disconnected),

@@ -256,21 +256,34 @@ impl Drop for Node {
         }
         let mut parent = self.leave();
         while let Some(node) = parent {
-            // If we alone have it, it goes now: its parent is taken out first, so that its drop does not come here. Others
-            // can at most look in for a moment, to end it: they do not ask for its parent.
-            parent = if Arc::strong_count(&node) > 1 {
-                None
-            } else {
-                // ORDERING: Acquire pairs with the Release with which others have given up their counts: they are
-                // through with the parent.
-                fence(Ordering::Acquire);
-                node.leave()
-            };
+            // If we alone have it, it goes now: its parent is taken out first, so that its drop does not come here.
+            parent = if node.is_last_count() { node.leave() } else { None };
         }
     }
 }
 
 impl Node {
+    /// Whether the caller has the only count of this node, and nobody who may get another asks for its parent.
+    ///
+    /// Others can get a count by address, in two ways. The ender of its parent finds it in that one's list; what it starts
+    /// then may ask for values, and so for the parent. So the node leaves the list first: an ender that came before has
+    /// taken its count under the same lock, and is seen. Its own alarm ends it, and asks for no parent: with functions to start
+    /// the alarm would have a count already (`after.rs`).
+    fn is_last_count(self: &Arc<Node>) -> bool {
+        let is_only = || Arc::strong_count(self) == 1;
+        if !is_only() {
+            return false;
+        }
+        if let Some(parent) = self.parent() {
+            parent.disown(self);
+        }
+        let last = is_only();
+        // ORDERING: Acquire pairs with the Release with which others have given up their counts: they are through with the
+        // parent.
+        fence(Ordering::Acquire);
+        last
+    }
+
     /// Leaves its parent's list, and gives up its parent, which takes over what runs at the end.
     fn leave(&self) -> Option<Arc<Node>> {
         // SAFETY: nobody has a `Context` of this node: it is being dropped, or its only owner is about to drop it.

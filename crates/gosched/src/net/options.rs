@@ -189,13 +189,15 @@ impl Drop for Share {
     /// where it would be the parent's.
     fn drop(&mut self) {
         let Some(options) = self.options.take() else { return };
+        if sched::is_forked() {
+            return;
+        }
         // Under the lock, so that nobody who takes a copy over finds the mark still there and the options gone.
-        let held = options.is(LISTED).then(open);
+        let mut open = open();
         if let Some(last) = Arc::into_inner(options)
             && last.is(LISTED)
-            && !sched::is_forked()
         {
-            last.give_away(&mut held.unwrap_or_else(open), self.fd);
+            last.give_away(&mut open, self.fd);
         }
     }
 }

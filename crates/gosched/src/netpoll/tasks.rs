@@ -15,7 +15,6 @@ use core::sync::atomic::Ordering;
 use core::task::Waker;
 use std::io;
 use std::os::fd::AsFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use gosched_queue::{Direction, Edges, List, Lock, Readiness, TaskNode, Tasks};
@@ -26,8 +25,8 @@ use super::{collect, count_left, count_waiter};
 use crate::future;
 use crate::g::task::Argument;
 use crate::g::{G, Name};
-use crate::m::{M, current};
-use crate::sched::{self, Caller, Commit, Role, SCHED, Spawn, Visitor};
+use crate::panics::contain;
+use crate::sched::{self, Caller, Commit, Role, SCHED, Spawn, Visitor, hide_current};
 use crate::waiter::{WaitReason, Waiter};
 
 /// What an async task can rely on.
@@ -199,17 +198,11 @@ fn run() {
             Commit::Refuse
         });
         // What others' code does on this goroutine, it does in the open.
-        hide(false);
+        hide_current(false);
         while let Some(node) = due.pop() {
             // What a waker panics about is its own executor's business; the others must be called.
-            let _ = catch_unwind(AssertUnwindSafe(|| node.task.wake()));
+            contain(|| node.task.wake());
         }
-        hide(true);
-    }
-}
-
-fn hide(hidden: bool) {
-    if let Some(g) = current::current().and_then(M::cur_g) {
-        g.hide(hidden);
+        hide_current(true);
     }
 }

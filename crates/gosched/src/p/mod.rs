@@ -205,10 +205,11 @@ impl P {
         self.blocking_tick.load(Ordering::Relaxed)
     }
 
-    /// The monitor would take the P, but finds its M inside the runtime: whoever runs now is to give it up.
+    /// The monitor would take the P, but finds its M inside the runtime: whoever it has judged is to give it up.
     pub(crate) fn insist(&self) {
-        // ORDERING: Relaxed: the owner may act on it at any later call, or not at all; the next pick is another tick.
-        self.insisted.store(self.sched_tick(), Ordering::Relaxed);
+        // ORDERING: Relaxed: the owner may act on it at any later call, or not at all; the next pick is another tick. The tick
+        // is the one that was judged: by now somebody else may run.
+        self.insisted.store(self.seen.judged_tick(), Ordering::Relaxed);
     }
 
     /// Whether the goroutine that runs has to give the P up.

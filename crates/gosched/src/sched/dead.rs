@@ -53,9 +53,6 @@ struct Evidence {
 impl Sched {
     #[doc(alias = "checkdead")]
     pub(crate) fn check_dead(&self) -> Deadlock {
-        if !debug::get().deadlock {
-            return Deadlock::No;
-        }
         let Some(before) = self.nobody_can_run() else { return Deadlock::No };
         if self.num_goroutine() == 0 && before.foreign.waiting == 0 {
             return Deadlock::No;
@@ -68,7 +65,12 @@ impl Sched {
         if can_run != before.stackless || self.nobody_can_run() != Some(before) {
             return Deadlock::No;
         }
-        if can_run == 0 { Deadlock::Yes } else { Deadlock::OutOfStacks }
+        match can_run {
+            // Switched off, by who knows of somebody else to wake them: out of stacks is another matter.
+            0 if !debug::get().deadlock => Deadlock::No,
+            0 => Deadlock::Yes,
+            _ => Deadlock::OutOfStacks,
+        }
     }
 
     /// The evidence, if by the scheduler's own books nobody can run.

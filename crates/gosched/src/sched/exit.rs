@@ -19,6 +19,7 @@ use crate::g::locals::Locals;
 use crate::g::task::{self, Ending};
 use crate::m::{M, Post};
 use crate::p::HeldP;
+use crate::panics::contain;
 use crate::waiter::BoxedWaiter;
 
 /// What is left to do with a header.
@@ -72,7 +73,7 @@ pub(super) fn goexit(g: &'static G) -> ! {
                     // SAFETY: the word gave us the box that the handle had put there.
                     let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
                     // A waker is somebody's code: its panic, once reported, is not the goroutine's.
-                    let _ = catch_unwind(AssertUnwindSafe(move || waiter.wake()));
+                    contain(move || waiter.wake());
                     last = Last::FinishWaking;
                 }
             },
@@ -87,7 +88,7 @@ pub(super) fn goexit(g: &'static G) -> ! {
                 // SAFETY: the word gave us the box that the handle had left there, and is not asked again.
                 let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
                 // As above.
-                let _ = catch_unwind(AssertUnwindSafe(move || waiter.wake()));
+                contain(move || waiter.wake());
                 last = Last::Free;
             }
             Last::Free => {

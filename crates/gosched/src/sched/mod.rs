@@ -83,7 +83,7 @@ use mode::Mode;
 pub(crate) use park::{Commit, ready_any};
 pub(crate) use retake::heavy_barrier;
 pub(crate) use schedule::{mstart, yield_now};
-pub(crate) use spawn::{Prepared, Role, Spawn, prepare, spawn};
+pub(crate) use spawn::{CountedAtEnd, Prepared, Role, Spawn, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
 use stackless::Stackless;
 pub(crate) use start::{ensure_started, is_forked, started_procs};

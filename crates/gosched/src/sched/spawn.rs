@@ -12,6 +12,7 @@ use super::{Group, Rt, SCHED, exit, park, schedule, start};
 use crate::context::{self, Node};
 use crate::g::task::Argument;
 use crate::g::{Birth, G, Name, task};
+use crate::m::{M, current};
 use crate::waiter::BoxedWaiter;
 
 /// How a goroutine is to be born.
@@ -34,9 +35,7 @@ pub(crate) enum Role {
     Ordinary,
     /// A closure of `run`: 1 for the first (S7).
     Main,
-    /// The next one, for a goroutine of the library's own: it is not counted, has no context, and is hidden (S4, `G::hide`). It never
-    /// ends.
-    #[cfg(any(feature = "futures-io", feature = "hyper"))]
+    /// The next one, for a goroutine of the library's own: it is not counted, has no context, and is hidden (S4, `G::hide`).
     System,
 }
 
@@ -99,6 +98,24 @@ where
     core::mem::forget(f);
     let _: Detach<G, BoxedWaiter> = g.join.detach();
     Prepared(g.into())
+}
+
+/// Hides the calling goroutine, one of the library's own, from those who list goroutines for the user; or shows it, for as long
+/// as it runs others' code.
+pub(crate) fn hide_current(hidden: bool) {
+    if let Some(g) = current::current().and_then(M::cur_g) {
+        g.hide(hidden);
+    }
+}
+
+/// In the frame of a goroutine that was not counted when it was made, because it is the library's own, and that may end: its end
+/// is counted, so it is counted in a moment before.
+pub(crate) struct CountedAtEnd;
+
+impl Drop for CountedAtEnd {
+    fn drop(&mut self) {
+        count_created(Rt::enter().as_ref());
+    }
 }
 
 /// A goroutine that was not started yet.

@@ -19,7 +19,8 @@ use core::time::Duration;
 use gosched_queue::{List, Lock};
 
 use super::{Class, Sched};
-use crate::fatal::{fatal, say};
+use crate::dump;
+use crate::fatal::fatal;
 use crate::g::G;
 
 /// How long the monitor waits before it lets one try again.
@@ -104,7 +105,7 @@ impl Sched {
 
     /// Says once that goroutines wait for stacks. By the monitor.
     pub(crate) fn say_out_of_stacks(&self) {
-        say(format_args!(
+        dump::warn(format_args!(
             "gosched: {} goroutines wait for a stack, which can't be had; they run when others have ended. Raise the limit on \
              memory or mappings, use smaller stacks, or bound the goroutines.\n",
             self.stackless()

@@ -21,6 +21,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// The tick that the last judgement was about.
+    pub(crate) fn judged_tick(&self) -> u32 {
+        self.sched_tick.load(Ordering::Relaxed)
+    }
+
     pub(crate) const fn new() -> Seen {
         Seen {
             glanced: AtomicU32::new(0),

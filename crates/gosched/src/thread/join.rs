@@ -186,8 +186,15 @@ impl<T> Drop for Joinable<T> {
             return;
         }
         let g = self.header();
-        // Who asked to be told of the end is told, handle or not.
-        let detached = if self.done.is_made() { g.join.abandon() } else { g.join.detach() };
+        // Who asked to be told of the end is told, handle or not; but not a future of this handle's.
+        let detached = match self.done.get() {
+            Some(signal) => {
+                let waiter = BoxedWaiter { waiter: None, signal: Some(signal as _) };
+                let _ = register(g, JoinWaiter::Boxed(into_raw(Box::new(waiter))));
+                g.join.abandon()
+            }
+            None => g.join.detach(),
+        };
         match detached {
             Detach::Left(waiter) => {
                 if let Some(JoinWaiter::Boxed(boxed)) = waiter {
