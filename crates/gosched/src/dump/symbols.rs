@@ -73,11 +73,14 @@ fn innermost(calls: &[Rc<Call>]) -> usize {
 /// How many frames there are without those that run a goroutine's closure.
 fn outermost(calls: &[Rc<Call>]) -> usize {
     let runs = |call: &Rc<Call>| call.function.starts_with("gosched::g::task::run");
-    // The innermost of them is the closure that calls the user's.
-    let Some(begin) = calls.iter().position(runs) else {
+    let Some(begin) = calls.iter().rposition(runs) else {
         let main = |call: &Rc<Call>| call.function.starts_with("gosched::sched::spawn::goroutine_main");
         return calls.iter().rposition(main).unwrap_or(calls.len()).max(1);
     };
+    // Then what leads to the user's closure, one of ours among it, whose name may be no more than `{closure#0}`.
+    let leads =
+        |call: &Rc<Call>| call.function.starts_with("gosched::g::task::") || is_call_through(&call.function);
+    let begin = calls[..begin].iter().rposition(|call| !leads(call)).map_or(0, |last| last + 1);
     let calls = &calls[..begin];
     let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(&call.function);
     let ours = calls.iter().rposition(|call| call.kind == Kind::Ours);
@@ -93,7 +96,7 @@ fn outermost(calls: &[Rc<Call>]) -> usize {
 /// What stands between the runtime and a closure: `catch_unwind` and calls of closures by trait.
 fn is_call_through(function: &str) -> bool {
     let function = function.trim_start_matches('<');
-    ["std::panic", "core::panic", "core::ops::function", "alloc::boxed::Box", "__rust_try", "rust_try"]
+    ["std::panic", "core::panic", "core::ops::function", "alloc::boxed", "__rust_try", "rust_try"]
         .iter()
         .any(|start| function.starts_with(start))
 }
@@ -156,7 +159,7 @@ mod tests {
     ];
 
     /// Inside: the call into the runtime that the user made. Outside: the user's closure. (Seen to fail with `position`
-    /// instead of `rposition` in `innermost`.)
+    /// instead of `rposition` in either function.)
     #[test]
     fn the_runtime_is_hidden_at_both_ends() {
         let inner =
@@ -169,6 +172,14 @@ mod tests {
         let blocked =
             ["clock_nanosleep", "std::thread::sleep", "app::wait", "gosched::runtime::blocking", "app::main"];
         assert_eq!(shown(&[&blocked[..], &OUTER].concat()), blocked);
+        let bare = [
+            "alloc::boxed::call_once",
+            "gosched::g::task::{closure#0}",
+            "std::panic::catch_unwind",
+            OUTER[6],
+        ];
+        assert_eq!(shown(&[&inner[..], &user, &bare].concat()), shown(&all));
+        assert_eq!(shown(&[&inner[..], &bare].concat()), ["gosched::thread::sleep"]);
         assert_eq!(shown(&OUTER[6..]), [OUTER[6]]);
         assert_eq!(shown(&["gosched::sched::exit::goexit", OUTER[8]]), ["gosched::sched::exit::goexit"]);
     }
