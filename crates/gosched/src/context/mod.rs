@@ -173,7 +173,7 @@ impl Context {
     /// ```
     #[must_use]
     pub fn with_timeout(&self, d: Duration) -> Context {
-        // What is too far away to be told is no deadline.
+        // A deadline beyond `Instant`'s range counts as none.
         self.derive(Instant::now().checked_add(d), None)
     }
 

@@ -1,11 +1,12 @@
 //! The reporter: a thread that makes dumps, so that nobody else has to. It sleeps until it is asked.
 //!
 //! Who asks: a thread that wants the stacks, and waits for them; the SIGQUIT handler; the deadlock detector; the monitor, with
-//! goroutines that have held their thread too long, and with warnings. All but the first only set a bit and wake it: no allocation, and no
-//! lock that is held for longer than it takes to copy a line.
+//! goroutines that have held their thread too long, and with warnings. All but the first only set a bit and wake it: no
+//! allocation, and no lock that is held for longer than it takes to copy a line.
 //!
-//! It holds nothing that others wait for, and waits for nothing of the scheduler's. Where nobody reads standard error, warnings and stall
-//! reports are dropped after a while, so that it can still answer; a dump at the process's end waits for its reader.
+//! It holds nothing that others wait for, and waits for nothing of the scheduler's. Where nobody reads standard error,
+//! warnings and stall reports are dropped after a while, so that it can still answer; a dump at the process's end waits for
+//! its reader.
 
 #![allow(unsafe_code)]
 

@@ -36,8 +36,8 @@ impl Rt {
         }
     }
 
-    /// A request to yield stays for the next moving call, unless the monitor insists: then the P goes. For a lost P an idle one is taken, if there is one: that moves
-    /// nobody. Else the call does without, as a foreign thread's would.
+    /// A request to yield stays for the next moving call, unless the monitor insists: then the P goes. For a lost P an idle
+    /// one is taken, if there is one: that moves nobody. Else the call does without, as a foreign thread's would.
     #[cold]
     fn enter_slow(m: &'static M) -> Rt {
         if matches!(m.owner.intr(), Intr::Taken | Intr::Blocking) {

@@ -1,7 +1,8 @@
 //! The number of Ps (S6, S43): made at first use, changed while the world is stopped.
 //!
 //! Invariant: Ps are numbered from 0 without a gap, and never freed: one that falls away is *dead*, owned by nobody, with
-//! empty queues and caches, and its timer heap closed; the next time that many are wanted it is used again. Its counters stay in the sums.
+//! empty queues and caches, and its timer heap closed; the next time that many are wanted it is used again. Its counters
+//! stay in the sums.
 
 use core::sync::atomic::Ordering;
 
