@@ -94,6 +94,8 @@ pub struct Workload {
     pub bursts: Vec<Burst>,
     /// The jobs that arrive by themselves, by time.
     pub arrivals: Vec<JobId>,
+    /// Whether jobs arrive as connections do, through the network poller, where there is one.
+    pub from_network: bool,
     /// When observation ends, if it does before the last job has.
     pub horizon: Time,
 }
@@ -102,7 +104,14 @@ impl Workload {
     /// No jobs yet.
     #[must_use]
     pub fn new(name: &'static str) -> Workload {
-        Workload { name, jobs: Vec::new(), bursts: Vec::new(), arrivals: Vec::new(), horizon: NEVER }
+        Workload {
+            name,
+            jobs: Vec::new(),
+            bursts: Vec::new(),
+            arrivals: Vec::new(),
+            from_network: false,
+            horizon: NEVER,
+        }
     }
 
     /// Adds a job. Its last burst ends with [`Then::Exit`].

@@ -106,11 +106,9 @@ impl PolicyKind {
             PolicyKind::Rr => of(&Rr::new(MS)),
             PolicyKind::Srt => of(&Srt::default()),
             PolicyKind::Mlfq => of(&Feedback::new(MS)),
-            PolicyKind::Gmp => Character {
-                name: "G-M-P",
-                mode: Mode::Cooperative,
-                decision: "max[w] per P, stealing, hand-off",
-            },
+            PolicyKind::Gmp => {
+                Character { name: "G-M-P", mode: Mode::Cooperative, decision: "max[w] per P, stealing" }
+            }
         }
     }
 

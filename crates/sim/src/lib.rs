@@ -28,21 +28,28 @@
 //! | [`costs`] | what things cost: measured or assumed |
 //! | [`measure`] | what a run came to |
 //! | [`table`] | the textbook's table, measured |
+//! | [`study`], [`scale`], [`gallery`], [`speed`] | what is run: policies × workloads, 1 to 1,024 Ps, small examples, the simulator's own speed |
 //! | [`theory`] | closed forms, and confidence intervals |
+//! | [`output`], [`cli`] | what people get to see |
 //! | [`events`], [`random`], [`time`], [`trace`] | below all that |
 
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod costs;
 pub mod engine;
 pub mod events;
+pub mod gallery;
 pub mod gmp;
 pub mod job;
 pub mod kind;
 pub mod measure;
+pub mod output;
 pub mod policy;
 pub mod random;
+pub mod scale;
 pub mod speed;
+pub mod study;
 pub mod table;
 pub mod theory;
 pub mod time;

@@ -1,15 +1,19 @@
-//! The command line of the simulator.
-use gosched_sim::kind::PolicyKind;
-fn main() {
-    use clap::ValueEnum;
-    for policy in PolicyKind::value_variants() {
-        let speed = gosched_sim::speed::measure(*policy, 500_000, 8, 1);
-        println!(
-            "{:6} {:>10} {:?} {:.2}M/s",
-            policy.name(),
-            speed.events,
-            speed.took,
-            speed.per_second() / 1e6
-        );
+//! The simulator's program; all of it is in the library's `cli`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    match gosched_sim::cli::main(std::env::args_os(), &mut out)
+        .and_then(|status| out.flush().map(|()| status))
+    {
+        Ok(status) => ExitCode::from(status.clamp(0, 255) as u8),
+        // Whoever reads has seen enough (`| head`).
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gosched-sim: {error}");
+            ExitCode::FAILURE
+        }
     }
 }

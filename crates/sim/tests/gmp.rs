@@ -157,7 +157,10 @@ fn a_hog_loses_its_p_and_goes_on() {
     let without_p: Time = strips.0.iter().filter(|s| s.place == Place::WithoutP).map(|s| s.to - s.from).sum();
     assert!(without_p > 1_900 * MS, "{without_p}");
     let hog = outcome.jobs[0].response().expect("it ended");
-    assert!(hog < 4_100 * MS, "two share one CPU: no more than twice as long, {hog}");
+    assert!(
+        (2_150 * MS..4_100 * MS).contains(&hog),
+        "two share one CPU: longer, but no more than twice as long, {hog}"
+    );
     // With a second CPU under the one P it is not slowed down at all.
     let outcome = run_gmp(&workload, &Config { cpus: 2, ..config }, &mut NoTrace);
     assert!(outcome.jobs[0].response().is_some_and(|time| time < 2_010 * MS));

@@ -5,7 +5,7 @@
 //! with what it acts on; these functions are to be replaced by the library's own as soon as it has them as public functions of
 //! plain values. Each names the place it repeats.
 
-use crate::time::{MS, Time};
+use crate::time::{MS, Time, US};
 
 /// Places in a P's ring (S3).
 pub const RING: usize = 256;
@@ -25,6 +25,17 @@ const BLOCKING_UNWANTED: Time = 10 * MS;
 const POLL_OVERDUE: Time = 10 * MS;
 /// Every so many grabs a preempted one leads: `LOWER_TURN` in `sched/global.rs`.
 const LOWER_TURN: u32 = 4;
+
+/// The monitor's pause in a burst, and how many ticks a burst has: `BURST` and `BURST_TICKS` in `sysmon/pace.rs`.
+const BURST_PAUSE: Time = 100 * US;
+/// Ticks of a burst.
+pub const BURST_TICKS: u32 = 30;
+
+/// How long the monitor sleeps (D2): `Pace::pause` in `sysmon/pace.rs`, without its slowing down and its bound on the CPU time of bursts.
+#[must_use]
+pub fn monitor_pause(base: Time, burst: u32) -> Time {
+    if burst > 0 { base.min(BURST_PAUSE) } else { base }
+}
 
 /// Whether this pick looks at the global queue first (S23).
 #[must_use]
@@ -184,6 +195,12 @@ mod tests {
         ] {
             assert_eq!(hand_off(has_work, global, idle, spinning), where_to);
         }
+    }
+
+    /// D2: 100 µs after a hand-off, else a tick.
+    #[test]
+    fn the_monitor_hurries_after_a_hand_off() {
+        assert_eq!((monitor_pause(MS, 0), monitor_pause(MS, 1)), (MS, 100 * US));
     }
 
     /// S25, S35.

@@ -29,17 +29,23 @@ pub(super) struct Line {
     owner: u32,
     free_at: Time,
     version: u32,
+    busy: Time,
 }
 
 impl Line {
     pub(super) fn new() -> Line {
-        Line { owner: FOREIGN, free_at: 0, version: 0 }
+        Line { owner: FOREIGN, free_at: 0, version: 0, busy: 0 }
     }
 
     /// Which write this was the last of: whoever has seen it has the line in its cache.
     #[inline]
     pub(super) fn version(&self) -> u32 {
         self.version
+    }
+
+    /// For how long it was on its way, or kept.
+    pub(super) fn busy(&self) -> Time {
+        self.busy
     }
 
     /// `by` writes the line at `t`, and keeps the others off for `held`; when that is over.
@@ -52,6 +58,7 @@ impl Line {
         };
         self.owner = by;
         self.version = self.version.wrapping_add(1);
+        self.busy += cost + held;
         self.free_at = t.max(self.free_at) + cost + held;
         self.free_at
     }

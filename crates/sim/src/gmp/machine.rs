@@ -15,10 +15,13 @@ use super::ring::Ring;
 use super::{Config, Counters, clock::Clock};
 use crate::events::Events;
 use crate::job::{JobId, NO_JOB, Workload};
-use crate::measure::{Histogram, Outcome, Switches, blank_results};
+use crate::measure::{Histogram, JobResult, Outcome, Switches, blank_results};
 use crate::random::Random;
 use crate::time::{NEVER, Time};
 use crate::trace::{Place, Strip, Trace};
+
+/// More events than this without time going on are a loop.
+const MOST_AT_ONCE: u64 = 20_000_000;
 
 /// Events: what in the top four bits, whom it is about in the others.
 const KIND: u32 = 28;
@@ -81,6 +84,8 @@ pub(super) enum Step {
     AtVictim(u32, JobId),
     /// Is at the end of a round.
     RoundEnds,
+    /// Begins to steal: the network had nothing.
+    Steal,
 }
 
 pub(super) struct P {
@@ -134,6 +139,10 @@ pub(super) struct Machine<'w, T> {
     pub(super) without_p: u32,
     pub(super) lost_calls: u32,
     pub(super) monitor_awake: bool,
+    /// Ticks of a burst that are left.
+    pub(super) monitor_burst: u32,
+    /// Events since time last went on.
+    at_once: u64,
     /// What system calls in this event have cost, to be paid when all else is done.
     pub(super) debt: Time,
     pub(super) counters: Counters,
@@ -172,13 +181,15 @@ impl<'w, T: Trace> Machine<'w, T> {
             global_lines: vec![Line::new(); config.variant.global_shards.clamp(1, procs) as usize],
             idle: IdleGroup::all(procs, config.variant.idle_words),
             idle_ps: procs,
-            pollers: vec![Poller::default(); config.variant.pollers.clamp(1, procs) as usize],
+            pollers: Poller::all(config.variant.pollers.clamp(1, procs), workload.from_network),
             nodes: Nodes { size: config.node_size },
             orders: super::pick::orders(procs, config.node_size),
             random: Random::new(config.seed).fork(77),
             without_p: 0,
             lost_calls: 0,
             monitor_awake: false,
+            monitor_burst: 0,
+            at_once: 0,
             debt: 0,
             counters: Counters::default(),
             outcome: Outcome {
@@ -204,6 +215,11 @@ impl<'w, T: Trace> Machine<'w, T> {
             if at == NEVER || at > self.workload.horizon {
                 break;
             }
+            if self.idle_ps > 0 && self.is_work_queued() {
+                self.counters.idle_while_work += (at - self.now()) * Time::from(self.idle_ps);
+            }
+            self.at_once = if at == self.now() { self.at_once + 1 } else { 0 };
+            assert!(self.at_once < MOST_AT_ONCE, "{}: time stands still at {at}", self.workload.name);
             self.clock.advance(at);
             self.outcome.events += 1;
             if arrival == at {
@@ -246,9 +262,15 @@ impl<'w, T: Trace> Machine<'w, T> {
         self.clock.now
     }
 
-    /// A job comes from outside: to the global queue, as from a foreign thread (S54).
+    /// A job comes from outside: from the network, or to the global queue, as from a foreign thread (S54).
     fn arrive_from_afar(&mut self, job: JobId) {
         self.outcome.jobs[job as usize].arrival = self.now();
+        if self.workload.from_network {
+            let poller = job as usize % self.pollers.len();
+            self.gs[job as usize].poller = poller as u16;
+            self.pollers[poller].waiters += 1;
+            return self.io_done(job);
+        }
         self.make_ready(job);
         let mut t = self.now();
         self.put_global(FOREIGN, job, Rank::Woken, &mut t);
@@ -310,10 +332,20 @@ impl<'w, T: Trace> Machine<'w, T> {
             result.waited = g.waited;
             result.longest_wait = g.longest_wait;
         }
-        self.outcome.end = now;
+        self.outcome.end = end_of(&self.outcome.jobs, now);
         self.outcome.switches.forced = self.counters.taken_computing + self.counters.taken_blocking;
+        self.note_busiest();
         self.outcome.gmp = Some(self.counters);
         self.outcome
+    }
+
+    /// Of each thing that serves one at a time, how busy the busiest was.
+    fn note_busiest(&mut self) {
+        let most = |lines: &mut dyn Iterator<Item = Time>| lines.max().unwrap_or(0);
+        self.counters.global_busy = most(&mut self.global_lines.iter().map(Line::busy));
+        self.counters.word_busy = most(&mut self.idle.iter().map(|group| group.line.busy()));
+        self.counters.list_busy = most(&mut self.idle.iter().map(|group| group.lock.busy()));
+        self.counters.poller_busy = most(&mut self.pollers.iter().map(|poller| poller.busy));
     }
 
     /// Everybody who is queued.
@@ -332,6 +364,12 @@ impl<'w, T: Trace> Machine<'w, T> {
         }
         waiting
     }
+}
+
+/// When the last job ended, if all have: the monitor may have looked again after that.
+fn end_of(jobs: &[JobResult], now: Time) -> Time {
+    let last = jobs.iter().map(|job| job.finish).max().unwrap_or(0);
+    if last == NEVER { now } else { last }
 }
 
 impl Doing {

@@ -129,6 +129,16 @@ pub struct Counters {
     pub stealing: Time,
     /// Time spent waking others.
     pub waking: Time,
+    /// Time that Ps were idle while work was queued: nobody had been woken yet, or was on the way.
+    pub idle_while_work: Time,
+    /// For how long the busiest lock of the global queue was held or on its way.
+    pub global_busy: Time,
+    /// The same of the idle words.
+    pub word_busy: Time,
+    /// The same of the locks of idle lists.
+    pub list_busy: Time,
+    /// For how long the busiest poller was looked at.
+    pub poller_busy: Time,
 }
 
 /// Runs a workload.

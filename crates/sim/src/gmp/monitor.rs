@@ -1,6 +1,7 @@
 //! The monitor's tick (S34–S38): polls the network if nobody else does, and takes Ps from those that block or compute too long.
 //!
-//! It is awake while a P is not idle. Its own CPU time is not counted, and its pace does not adapt: one tick a millisecond.
+//! It is awake while a P is not idle: one tick a millisecond, and after it has taken a P from a blocking call a burst of faster ones. Its own
+//! CPU time is not counted, and it does not slow down while all goes well.
 
 use super::decisions::{self, Verdict};
 use super::lines::FOREIGN;
@@ -12,7 +13,8 @@ impl<T: Trace> Machine<'_, T> {
     pub(super) fn rouse_monitor(&mut self) {
         if !self.monitor_awake {
             self.monitor_awake = true;
-            self.events.schedule(self.now() + self.config.costs.monitor_tick, TICK);
+            let pause = decisions::monitor_pause(self.config.costs.monitor_tick, self.monitor_burst);
+            self.events.schedule(self.now() + pause, TICK);
         }
     }
 
@@ -21,13 +23,18 @@ impl<T: Trace> Machine<'_, T> {
         if self.idle_ps == self.config.procs {
             return;
         }
-        self.rouse_monitor();
         self.poll_overdue();
         let work_waits = self.is_work_queued();
+        let taken_before = self.counters.taken_blocking;
         for p in 0..self.config.procs {
             let verdict = self.judge(p, work_waits);
             self.take_p(p, verdict);
         }
+        self.monitor_burst = match self.counters.taken_blocking == taken_before {
+            true => self.monitor_burst.saturating_sub(1),
+            false => decisions::BURST_TICKS,
+        };
+        self.rouse_monitor();
     }
 
     fn judge(&self, p: u32, work_waits: bool) -> Verdict {
@@ -53,7 +60,7 @@ impl<T: Trace> Machine<'_, T> {
             let poller = &self.pollers[k];
             if decisions::is_poll_wanted(poller.waiters, poller.kept)
                 && decisions::is_poll_overdue(self.now().saturating_sub(poller.last_look))
-                && self.queue_globally(k, &mut t) > 0
+                && self.queue_globally(k) > 0
             {
                 self.wake_p(FOREIGN, &mut t);
             }

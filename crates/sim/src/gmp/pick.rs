@@ -9,6 +9,7 @@ use gosched_queue::{StealOrder, grab_count};
 use super::Stealing;
 use super::decisions::{self, RING, STEAL_ROUNDS};
 use super::global::Rank;
+use super::lines::FOREIGN;
 use super::machine::{Doing, Machine, STEP, Step, group_of};
 use crate::job::{JobId, NO_JOB};
 use crate::time::Time;
@@ -39,10 +40,9 @@ impl<T: Trace> Machine<'_, T> {
         if let Some(job) = self.grab_global(p, None, &mut t) {
             return self.end_search(p, job, t);
         }
-        if self.look_at_network(p, &mut t) {
-            return;
+        if !self.look_at_network(p, t) {
+            self.steal(p, t);
         }
-        self.steal(p, t);
     }
 
     /// Fairness tick, `runnext`, ring.
@@ -91,10 +91,7 @@ impl<T: Trace> Machine<'_, T> {
             return None;
         }
         let n = grab_count(size, self.config.procs as usize, RING, max);
-        let lines = self.global_lines.len();
-        for i in 0..n.min(lines) {
-            self.lock_global((p as usize + i) % lines, p, t);
-        }
+        self.lock_shards(p, n.min(self.global_lines.len()), t);
         let ring = &mut self.ps[p as usize].ring;
         let was_empty = ring.is_empty();
         let mut first = None;
@@ -113,39 +110,62 @@ impl<T: Trace> Machine<'_, T> {
     /// Queues one globally; `from` may be nobody's P.
     pub(super) fn put_global(&mut self, from: u32, job: JobId, rank: Rank, t: &mut Time) {
         let lines = self.global_lines.len();
-        self.lock_global(if from == super::lines::FOREIGN { 0 } else { from as usize % lines }, from, t);
+        self.lock_global(if from == FOREIGN { 0 } else { from as usize % lines }, from, t);
         self.global.push(job, rank);
+    }
+
+    /// Locks `n` shards one after the other. All are asked for now, so that none is kept for a time that is still to come; the way from
+    /// one to the next is added at the end.
+    fn lock_shards(&mut self, p: u32, n: usize, t: &mut Time) {
+        let (lines, asked) = (self.global_lines.len(), *t);
+        let mut last = asked;
+        for i in 0..n {
+            *t = asked;
+            self.lock_global((p as usize + i) % lines, p, t);
+            last = last.max(*t);
+        }
+        let between = (n as Time - 1) * (self.config.costs.miss + self.config.costs.locked);
+        self.counters.global_lock += between;
+        *t = last + between;
     }
 
     pub(super) fn lock_global(&mut self, line: usize, by: u32, t: &mut Time) {
         let costs = &self.config.costs;
         let done = self.global_lines[line].write(by, *t, costs.locked, costs, self.nodes);
-        self.counters.global_lock += done - *t;
+        if by != FOREIGN {
+            self.counters.global_lock += done - *t;
+        }
         *t = done;
     }
 
-    /// Whether there is something to look for; then the P is busy with it until its next step (S25).
-    fn look_at_network(&mut self, p: u32, t: &mut Time) -> bool {
+    /// Whether there is somebody to look for; then the P is busy with it until its next step (S25).
+    fn look_at_network(&mut self, p: u32, mut t: Time) -> bool {
         let (pollers, costs) = (self.pollers.len(), &self.config.costs);
         let own = self.poller_of(p);
+        let mut looked = false;
         for i in 0..pollers {
             let poller = &mut self.pollers[(own + i) % pollers];
-            if !decisions::is_poll_wanted(poller.waiters, poller.kept) || poller.looked_at_until > *t {
+            if !decisions::is_poll_wanted(poller.waiters, poller.kept) || poller.looked_at_until > t {
                 continue;
             }
             let found = &mut self.ps[p as usize].found;
             let n = poller.take(decisions::REPORTS, |job| found.push(job));
             let cost = costs.poll + costs.report * n as Time;
-            *t += cost;
-            poller.looked_at_until = *t;
-            poller.last_look = *t;
+            t += cost;
+            poller.looked_at_until = t;
+            poller.busy += cost;
+            poller.last_look = t;
             self.counters.polling += cost;
+            looked = true;
             if n > 0 {
-                self.take_step(p, Step::Looked, *t);
+                self.take_step(p, Step::Looked, t);
                 return true;
             }
         }
-        false
+        if looked {
+            self.take_step(p, Step::Steal, t);
+        }
+        looked
     }
 
     /// All that was found is queued, an M is woken, and only then one is taken (S54).
@@ -256,6 +276,7 @@ impl<T: Trace> Machine<'_, T> {
         match self.ps[p as usize].step {
             Step::Begin => self.schedule(p, t),
             Step::Looked => self.queue_found(p),
+            Step::Steal => self.steal(p, t),
             Step::RoundEnds => {
                 self.ps[p as usize].round += 1;
                 if self.ps[p as usize].round == STEAL_ROUNDS {

@@ -19,9 +19,16 @@ pub(super) struct Poller {
     /// Until when somebody looks.
     pub(super) looked_at_until: Time,
     pub(super) last_look: Time,
+    /// For how long somebody looked, in all.
+    pub(super) busy: Time,
 }
 
 impl Poller {
+    /// So many; if jobs will come from the network, somebody watches each.
+    pub(super) fn all(pollers: u32, kept: bool) -> Vec<Poller> {
+        vec![Poller { kept, ..Poller::default() }; pollers as usize]
+    }
+
     /// Takes up to `most` that are ready, into `sink`; how many.
     pub(super) fn take(&mut self, most: usize, sink: impl FnMut(JobId)) -> usize {
         let n = self.ready.len().min(most);

@@ -26,11 +26,11 @@ impl<T: Trace> Machine<'_, T> {
         let line = &mut self.idle[group].line;
         let done = line.write(by, *t, 0, costs, self.nodes);
         let version = line.version();
-        self.counters.idle_word += done - *t;
-        *t = done;
         if by != FOREIGN {
             self.ps[by as usize].seen_idle = version;
+            self.counters.idle_word += done - *t;
         }
+        *t = done;
     }
 
     /// Looks at an idle word: free if it is in the own cache.
@@ -50,7 +50,9 @@ impl<T: Trace> Machine<'_, T> {
     fn lock_list(&mut self, group: usize, by: u32, t: &mut Time) {
         let costs = &self.config.costs;
         let done = self.idle[group].lock.write(by, *t, costs.locked, costs, self.nodes);
-        self.counters.idle_lock += done - *t;
+        if by != FOREIGN {
+            self.counters.idle_lock += done - *t;
+        }
         *t = done;
     }
 
@@ -206,26 +208,23 @@ impl<T: Trace> Machine<'_, T> {
     pub(super) fn keeper_wakes(&mut self, k: usize) {
         let mut t = self.now();
         self.pollers[k].kept = false;
-        let n = self.queue_globally(k, &mut t);
-        if n == 0 {
-            return;
-        }
+        let cost = self.queue_globally(k);
         if let Some(p) = self.take_idle_p_near(k, &mut t) {
+            self.debt = cost;
             self.spin_again(p, t);
         }
         self.debt = 0;
     }
 
-    /// What a poller has goes to the global queue: by those who have no P. How many.
-    pub(super) fn queue_globally(&mut self, k: usize, t: &mut Time) -> usize {
+    /// What a poller has goes to the global queue: by those who have no P. How long that takes; nothing if there was nothing.
+    pub(super) fn queue_globally(&mut self, k: usize) -> Time {
         let (poller, global) = (&mut self.pollers[k], &mut self.global);
         let n = poller.take(decisions::REPORTS, |job| global.push(job, Rank::Woken));
         let cost = self.config.costs.report * n as Time;
-        self.counters.polling += cost;
-        *t += cost;
-        poller.looked_at_until = *t;
-        poller.last_look = *t;
-        n
+        poller.looked_at_until = self.clock.now + cost;
+        poller.busy += cost;
+        poller.last_look = self.clock.now;
+        cost
     }
 
     fn take_idle_p_near(&mut self, k: usize, t: &mut Time) -> Option<u32> {

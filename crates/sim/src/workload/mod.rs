@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::job::Workload;
+use crate::time::{NEVER, Time};
 
 /// A workload by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize)]
@@ -47,6 +48,8 @@ pub struct Size {
     pub procs: u32,
     /// The part of all processors' time that open workloads need.
     pub load: f64,
+    /// Until when it is observed; `None`: until the last job ends. Closed workloads go on until then.
+    pub horizon: Option<Time>,
     /// For all that is random.
     pub seed: u64,
 }
@@ -55,7 +58,7 @@ impl Size {
     /// The usual number of jobs, load 0.8.
     #[must_use]
     pub fn usual(procs: u32, seed: u64) -> Size {
-        Size { jobs: None, procs, load: 0.8, seed }
+        Size { jobs: None, procs, load: 0.8, horizon: None, seed }
     }
 }
 
@@ -89,7 +92,7 @@ impl Kind {
     #[must_use]
     pub fn make(self, size: Size) -> Workload {
         let jobs = size.jobs;
-        let workload = match self {
+        let mut workload = match self {
             Kind::Short => open::short(size, jobs.unwrap_or(20_000)),
             Kind::Long => open::long(size, jobs.unwrap_or(2_000)),
             Kind::Io => open::io(size, jobs.unwrap_or(2_000)),
@@ -101,6 +104,7 @@ impl Kind {
             Kind::Blocking => open::blocking(size, jobs.unwrap_or(2_000)),
             Kind::Yields => closed::yields(size, jobs.unwrap_or(50 * size.procs)),
         };
+        workload.horizon = size.horizon.unwrap_or(NEVER);
         debug_assert!({
             workload.check();
             true
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn open_workloads_have_their_load() {
         for kind in [Kind::Short, Kind::Long, Kind::Io, Kind::Mixed, Kind::Blocking] {
-            let workload = kind.make(Size { jobs: Some(20_000), procs: 4, load: 0.6, seed: 3 });
+            let workload = kind.make(Size { jobs: Some(20_000), load: 0.6, ..Size::usual(4, 3) });
             let span = workload.arrivals.last().map(|job| workload.jobs[*job as usize].arrival);
             let load = workload.total_service() as f64 / (4.0 * span.unwrap_or(1) as f64);
             assert!((load - 0.6).abs() < 0.03, "{kind:?}: {load}");
