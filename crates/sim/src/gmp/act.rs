@@ -13,6 +13,7 @@ impl<T: Trace> Machine<'_, T> {
     pub(super) fn execute(&mut self, p: u32, job: JobId, t: Time) {
         let t = t + self.config.costs.switch;
         self.outcome.switches.voluntary += 1;
+        self.queued -= 1;
         self.set_doing(p, Doing::Running);
         self.ps[p as usize].job = job;
         let g = &mut self.gs[job as usize];

@@ -127,6 +127,8 @@ pub(super) struct Machine<'w, T> {
     pub(super) gs: Vec<G>,
     pub(super) ps: Vec<P>,
     pub(super) rings: u32,
+    /// Goroutines in queues: from whoever queues them to `execute`.
+    pub(super) queued: u32,
     pub(super) nexts: u32,
     pub(super) global: Global,
     pub(super) global_lines: Vec<Line>,
@@ -176,6 +178,7 @@ impl<'w, T: Trace> Machine<'w, T> {
             gs: gs.collect(),
             ps: (0..procs).map(|_| P::new()).collect(),
             rings: 0,
+            queued: 0,
             nexts: 0,
             global: Global::default(),
             global_lines: vec![Line::new(); config.variant.global_shards.clamp(1, procs) as usize],
@@ -215,9 +218,7 @@ impl<'w, T: Trace> Machine<'w, T> {
             if at == NEVER || at > self.workload.horizon {
                 break;
             }
-            if self.idle_ps > 0 && self.is_work_queued() {
-                self.counters.idle_while_work += (at - self.now()) * Time::from(self.idle_ps);
-            }
+            self.counters.idle_while_work += (at - self.now()) * Time::from(self.idle_ps.min(self.queued));
             self.at_once = if at == self.now() { self.at_once + 1 } else { 0 };
             assert!(self.at_once < MOST_AT_ONCE, "{}: time stands still at {at}", self.workload.name);
             self.clock.advance(at);
@@ -316,7 +317,11 @@ impl<'w, T: Trace> Machine<'w, T> {
                 self.trace.ran(Strip { job, place, from: g.ran_from, to: now });
             }
         }
-        let waiting = self.drain();
+        let mut waiting = self.drain();
+        debug_assert_eq!(waiting.len(), self.queued as usize, "the books balance");
+        waiting.extend(
+            self.ps.iter().flat_map(|p| &p.found).chain(self.pollers.iter().flat_map(|poller| &poller.ready)),
+        );
         for job in waiting {
             let g = &mut self.gs[job as usize];
             let waited = now.saturating_sub(g.since);
@@ -357,7 +362,6 @@ impl<'w, T: Trace> Machine<'w, T> {
         }
         for p in &mut self.ps {
             waiting.extend(std::iter::from_fn(|| p.ring.pop()));
-            waiting.append(&mut p.found);
             if p.next != NO_JOB {
                 waiting.push(p.next);
             }

@@ -129,7 +129,7 @@ pub struct Counters {
     pub stealing: Time,
     /// Time spent waking others.
     pub waking: Time,
-    /// Time that Ps were idle while work was queued: nobody had been woken yet, or was on the way.
+    /// Time that Ps were idle while goroutines were queued that they could have run: nobody had been woken yet, or was on the way.
     pub idle_while_work: Time,
     /// For how long the busiest lock of the global queue was held or on its way.
     pub global_busy: Time,

@@ -61,6 +61,7 @@ impl<T: Trace> Machine<'_, T> {
                 self.counters.from_runnext += 1;
                 return Some((next, Slice::Inherited));
             }
+            self.queued -= 1;
             self.put_global(p, next, Rank::Woken, t);
             self.wake_p(p, t);
         }
@@ -112,6 +113,7 @@ impl<T: Trace> Machine<'_, T> {
         let lines = self.global_lines.len();
         self.lock_global(if from == FOREIGN { 0 } else { from as usize % lines }, from, t);
         self.global.push(job, rank);
+        self.queued += 1;
     }
 
     /// Locks `n` shards one after the other. All are asked for now, so that none is kept for a time that is still to come; the way from
@@ -173,6 +175,7 @@ impl<T: Trace> Machine<'_, T> {
         let mut t = self.now();
         let mut found = std::mem::take(&mut self.ps[p as usize].found);
         let several = found.len() > 1;
+        self.queued += found.len() as u32;
         for job in found.drain(..) {
             self.put_ring(p, job, &mut t);
         }
@@ -316,6 +319,7 @@ impl<T: Trace> Machine<'_, T> {
 
     /// Into `runnext`; who was there goes into the ring (S21).
     pub(super) fn put_next(&mut self, p: u32, job: JobId, t: &mut Time) {
+        self.queued += 1;
         let kicked = std::mem::replace(&mut self.ps[p as usize].next, job);
         if kicked == NO_JOB {
             self.nexts += 1;

@@ -220,6 +220,7 @@ impl<T: Trace> Machine<'_, T> {
     pub(super) fn queue_globally(&mut self, k: usize) -> Time {
         let (poller, global) = (&mut self.pollers[k], &mut self.global);
         let n = poller.take(decisions::REPORTS, |job| global.push(job, Rank::Woken));
+        self.queued += n as u32;
         let cost = self.config.costs.report * n as Time;
         poller.looked_at_until = self.clock.now + cost;
         poller.busy += cost;

@@ -3,7 +3,7 @@
 use super::charts::round_step;
 use super::svg::{Anchor, Canvas};
 use crate::costs::Costs;
-use crate::job::Workload;
+use crate::job::{Class, Workload};
 use crate::kind::{PolicyKind, Settings};
 use crate::measure::Outcome;
 use crate::time::{MS, NEVER, Time};
@@ -33,6 +33,13 @@ impl Example {
         (outcome, strips)
     }
 
+    /// By class, as in the other pictures; where all are of one class, each job has its own.
+    fn colour(&self, job: usize) -> usize {
+        let jobs = &self.workload.jobs;
+        let mixed = jobs.iter().any(|other| other.class != jobs[0].class);
+        if mixed { class_colour(jobs[job].class) } else { job }
+    }
+
     /// Draws one panel for each policy, all over the same time.
     #[must_use]
     pub fn draw(&self) -> Canvas {
@@ -59,8 +66,10 @@ impl Example {
                     let size = ((place(strip.to) - place(strip.from)).max(0.8), row - 6.0);
                     let tip = format!("{name}: {} to {} ms", millis(strip.from), millis(strip.to));
                     match strip.place {
-                        Place::Proc(_) => canvas.bar(job, at, size, &tip),
-                        Place::WithoutP => canvas.hollow_bar(job, at, size, &format!("{tip}, without a P")),
+                        Place::Proc(_) => canvas.bar(self.colour(job), at, size, &tip),
+                        Place::WithoutP => {
+                            canvas.hollow_bar(self.colour(job), at, size, &format!("{tip}, without a P"))
+                        }
                     }
                 }
             }
@@ -77,6 +86,15 @@ impl Example {
             );
         }
         canvas
+    }
+}
+
+/// The colour of a class, in all pictures.
+pub(super) fn class_colour(class: Class) -> usize {
+    match class {
+        Class::Short => 0,
+        Class::Long => 5,
+        Class::Io => 1,
     }
 }
 

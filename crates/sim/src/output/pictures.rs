@@ -1,6 +1,7 @@
 //! The pictures: of the report, and of the page for learners, where each is a file.
 
 use super::charts::{Curve, Curves, Dots, Scale};
+use super::gantt::class_colour;
 use super::svg::Canvas;
 use crate::job::{Class, Workload};
 use crate::kind::{PolicyKind, Settings};
@@ -56,10 +57,7 @@ pub fn effects(rows: &[Row]) -> Picture {
         title: "Who is hurt: mean slowdown of short, long and I/O-bound jobs",
         unit: "response ÷ time alone; 1× is no wait at all",
         rows: rows.iter().map(|row| (row.name.to_string(), row.slowdown.to_vec())).collect(),
-        series: Class::ALL
-            .iter()
-            .map(|class| (class.name().to_string(), [0, 5, 1][*class as usize]))
-            .collect(),
+        series: Class::ALL.iter().map(|class| (class.name().to_string(), class_colour(*class))).collect(),
         scale: Scale::Log,
         mark: Some(1.0),
         show: factor,
