@@ -12,6 +12,7 @@ use crate::kind::PolicyKind;
 use crate::output::files::{self, Report};
 use crate::output::progress::Progress;
 use crate::output::{html, pictures, terminal};
+use crate::scale::Change;
 use crate::study::Plan;
 use crate::time::US;
 use crate::workload::Kind;
@@ -41,6 +42,12 @@ pub struct Args {
     /// The slice of round robin and feedback, in microseconds
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     quantum: u64,
+    /// What of G-M-P is different from the library
+    #[arg(long, value_enum, default_value_t = Change::Library)]
+    change: Change,
+    /// CPUs under the Ps of G-M-P [default: as many as Ps]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PROCS)))]
+    cpus: Option<u32>,
     /// For all that is random; the same seed gives the same output
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -131,6 +138,8 @@ impl Args {
             jobs: self.jobs,
             load: self.load,
             quantum: self.quantum * US,
+            change: self.change,
+            cpus: self.cpus,
             seed: self.seed,
         }
     }
@@ -227,6 +236,8 @@ pub fn quick_pictures(seed: u64) -> Vec<pictures::Picture> {
         jobs: None,
         load: 0.6,
         quantum: 50 * US,
+        change: Change::Library,
+        cpus: None,
         seed,
     };
     let mut all = pictures::gantts();

@@ -3,6 +3,7 @@
 //! Four scenarios, each leaning on another part: yields on the global queue, a fork-join tree on stealing and waking, a server on the poller,
 //! sparse short jobs on the idle word. The work grows with the number of Ps, so that a perfect scheduler has the same efficiency everywhere.
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::gmp::{Counters, MAX_PROCS, Stealing, Variant};
@@ -52,7 +53,7 @@ impl Scenario {
 }
 
 /// A change to the library, tried here first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// None.
@@ -65,18 +66,21 @@ pub enum Change {
     Pollers,
     /// A lock of the global queue for every 8 Ps, instead of 8 in all.
     GlobalShards,
+    /// Pollers and idle words for every 64 Ps.
+    PollersAndIdleWords,
     /// All of these.
     All,
 }
 
 impl Change {
     /// All of them.
-    pub const ALL: [Change; 6] = [
+    pub const ALL: [Change; 7] = [
         Change::Library,
         Change::NodeFirst,
         Change::IdleWords,
         Change::Pollers,
         Change::GlobalShards,
+        Change::PollersAndIdleWords,
         Change::All,
     ];
 
@@ -89,6 +93,7 @@ impl Change {
             Change::IdleWords => "sharded idle word",
             Change::Pollers => "several pollers",
             Change::GlobalShards => "more global shards",
+            Change::PollersAndIdleWords => "pollers and idle words",
             Change::All => "all four",
         }
     }
@@ -105,6 +110,7 @@ impl Change {
             Change::IdleWords => Variant { idle_words: per_node, ..library },
             Change::Pollers => Variant { pollers: per_node, ..library },
             Change::GlobalShards => Variant { global_shards: shards, ..library },
+            Change::PollersAndIdleWords => Variant { pollers: per_node, idle_words: per_node, ..library },
             Change::All => Variant {
                 stealing: Stealing::NodeFirst,
                 idle_words: per_node,

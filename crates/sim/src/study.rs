@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::job::Class;
 use crate::kind::{PolicyKind, Settings};
 use crate::measure::{Summary, Switches};
+use crate::scale::Change;
 use crate::time::Time;
 use crate::trace::NoTrace;
 use crate::workload::{Kind, Size};
@@ -24,6 +25,10 @@ pub struct Plan {
     pub load: f64,
     /// The slice of round robin and feedback.
     pub quantum: Time,
+    /// What of G-M-P is different from the library.
+    pub change: Change,
+    /// CPUs under G-M-P's Ps; as many as Ps if `None`.
+    pub cpus: Option<u32>,
     /// For all that is random.
     pub seed: u64,
 }
@@ -79,7 +84,12 @@ impl Plan {
                 let workload = kind.make(size);
                 for &policy in &self.policies {
                     step(&format!("{} on {}, {procs} processors", policy.name(), kind.name()));
-                    let settings = Settings::new(procs, self.seed).quantum(self.quantum);
+                    let settings = Settings {
+                        quantum: self.quantum,
+                        variant: self.change.variant(procs),
+                        cpus: self.cpus,
+                        ..Settings::new(procs, self.seed)
+                    };
                     let outcome = policy.run(&workload, &settings, &mut NoTrace);
                     lines.push(Line {
                         policy,

@@ -1,6 +1,6 @@
 //! The program as people use it: what it prints, what it writes, what it refuses.
 //!
-//! Seen to fail: with `Random::new` seeded from the clock (same seed, same output); with `value_enum` replaced by a string (bad values).
+//! Seen to fail: with `Random::new` seeded from the clock, and with a column left out of the CSV.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -53,6 +53,10 @@ fn bad_values_are_refused_with_the_good_ones() {
         (["--policy", "lottery"], "fcfs, spn, hrrn, rr, srt, mlfq, gmp"),
         (["--workload", "nothing"], "short, long, io, mixed, heavy, tree, server, hog, blocking, yields"),
         (["--procs", "0"], "1..=1024"),
+        (
+            ["--change", "all-at-once"],
+            "library, node-first, idle-words, pollers, global-shards, pollers-and-idle-words, all",
+        ),
         (["--procs", "1025"], "1..=1024"),
         (["--load", "0"], "above 0 and up to 2"),
         (["--quantum", "0"], "1..=10000000"),
@@ -80,5 +84,25 @@ fn list_and_table() {
     {
         let row = table.lines().find(|line| line.starts_with(name)).expect(name);
         assert!(row.ends_with(starvation), "{row}");
+    }
+}
+
+/// A change to G-M-P and the number of CPUs make a difference to it, and to nobody else.
+#[test]
+fn changes_and_cpus_reach_gmp() {
+    let run = |more: &[&str]| {
+        let args = ["--policy", "rr,gmp", "--workload", "hog,server", "--procs", "128", "--jobs", "6000"];
+        let printed = text(&sim(&[&args[..], more].concat()).stdout);
+        let cells = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+        let lines =
+            |name: &str| printed.lines().filter(|line| line.contains(name)).map(cells).collect::<Vec<_>>();
+        (lines("  RR  "), lines("G-M-P"))
+    };
+    let plain = run(&[]);
+    assert!(!plain.0.is_empty() && !plain.1.is_empty());
+    for more in [["--change", "pollers"], ["--cpus", "8"]] {
+        let changed = run(&more);
+        assert_eq!(changed.0, plain.0, "{more:?}");
+        assert_ne!(changed.1, plain.1, "{more:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! G-M-P in the simulator behaves as the specification says of the scheduler.
 //!
-//! Seen to fail, each with one decision changed: `is_fairness_tick` always false (starvation by the ring); `steal_count` returning 1 (half is
-//! stolen); `takes_runnext` never (a lone child is stolen); `judge_computing` always `Leave` (the hog); `judge_blocking` always `Leave`
-//! (blocking calls); `wake_p` without the look for spinners, and without the wake-up at all (waking); Ps that poll while a keeper is in
-//! the poller (the network).
+//! Seen to fail, each with one thing changed: no fairness tick (the global queue); thieves that take one (the work is spread) or never `runnext` (the
+//! lone child; and time stands still); the hog, or a blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes
+//! nobody (one at a time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the well-known order); CPUs that are not
+//! shared (the hog's time).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::gmp::{Config, Counters, Stealing, Variant, run as run_gmp};

@@ -1,7 +1,7 @@
 //! What the scaling study says: where the limits are, and that what is meant to change them does.
 //!
-//! Seen to fail: with `looked_at_until` never set (several look at once: no limit), with `Line::write` not waiting for `free_at` (the global
-//! queue), with all idle groups sharing the first word (sharding).
+//! Seen to fail: with `looked_at_until` never set, so that several look at once (the poller); with `Line::write` not waiting for `free_at` (nearly
+//! all); with all groups on the first idle word (the poller, waking); with node-first stealing that asks everybody (thieves).
 
 use gosched_sim::gmp::{Config, Variant, run};
 use gosched_sim::scale::{Change, Scenario, point};

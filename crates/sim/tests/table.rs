@@ -1,8 +1,10 @@
 //! Every cell of S52's table, as a test.
 //!
-//! Seen to fail, each with the policy broken in one place: FCFS popping from the back (decision, effect); SPN keyed by `left() % 1000` (decision,
-//! long ones); HRRN without the wait (`service` alone: balance, starvation); RR with `slice` never ending (mode, effects, throughput);
-//! SRT without `preempts` (mode); feedback without `demote` (starvation, decision), and feedback that demotes on `Fresh` too (I/O).
+//! Seen to fail, each with a policy broken in one place. FCFS popping from the back: decision, long ones. SPN keyed by `service % 1000`: decision,
+//! response, long ones, starvation. HRRN that ignores the wait: decision, balance, response, starvation. RR with slices that never end: mode,
+//! throughput, response, overhead, alike; with the expired one put first: decision, too. SRT that does not preempt: mode, response,
+//! overhead, alike; keyed by `service`: decision. Feedback that never demotes: its decision, I/O, overhead, starvation; that demotes
+//! newcomers: its decision, I/O, response; whose slices don't grow: its decision.
 
 mod common;
 

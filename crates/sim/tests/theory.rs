@@ -1,8 +1,7 @@
 //! What theory says of the policies and queues, checked by simulation (S52).
 //!
-//! Seen to fail: with SRT's `preempts` turned off, and with its key `service` instead of `left()`, the optimality test; with RR's quantum doubled
-//! in `slice`, the bound; with HRRN ordered as SPN (`is_above` comparing `service`), the test of starvation; with the engine's idle list
-//! keeping a processor back (`procs - 1`), M/M/c; with `exponential` drawing `between(0, 2 * mean)`, M/M/1.
+//! Seen to fail: SRT that does not preempt, and SRT keyed by `service` (optimality); RR's slice doubled (its bound); HRRN that ignores the wait
+//! (starvation); a processor that the engine never uses (M/M/c); `exponential` drawing evenly (all four queues).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::job::{Class, Workload};
