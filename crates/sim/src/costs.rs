@@ -1,7 +1,8 @@
 //! What things cost: one struct, every field with its default and where that comes from.
 //!
-//! *Measured* means on the machines of the project's own figures (2 vCPUs: an Ice Lake VM for the design notes, an AMD EPYC under
-//! KVM for `bench/`). *Assumed* means a usual value for machines of this kind; nobody has measured it here.
+//! *Measured* means on the machines of the project's own figures (2 vCPUs: an Ice Lake VM for the design
+//! notes, an AMD EPYC under KVM for `bench/`). *Assumed* means a usual value for machines of this kind;
+//! nobody has measured it here.
 
 use serde::Serialize;
 
@@ -10,17 +11,18 @@ use crate::time::{MS, Time, US};
 /// Costs, in nanoseconds of simulated time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Costs {
-    /// Going on with another goroutine of the own queue, when the former one left of its own will. Measured: 35 ns, row
-    /// "200 goroutines yield" of `bench/`, queueing included.
+    /// Going on with another goroutine of the own queue, when the former one left of its own will.
+    /// Measured: 35 ns, row "200 goroutines yield" of `bench/`, queueing included.
     pub switch: Time,
-    /// Going on with another process after the former one was interrupted: timer interrupt, kernel, cold caches. Assumed: 2 µs.
-    /// Only the textbook's preemptive policies pay it; ours never interrupts.
+    /// Going on with another process after the former one was interrupted: timer interrupt, kernel, cold
+    /// caches. Assumed: 2 µs. Only the textbook's preemptive policies pay it; ours never interrupts.
     pub preempt: Time,
     /// Creating a goroutine. Measured: 74 ns, row "each spawns the next", its pick included; so 40 without.
     pub spawn: Time,
     /// Looking at another P's ring and finding nothing. Assumed: 10 ns (its line is mostly in the own cache).
     pub look: Time,
-    /// Stealing from a ring: two lines that another CPU has just written, and a compare-and-swap. Assumed: 150 ns.
+    /// Stealing from a ring: two lines that another CPU has just written, and a compare-and-swap.
+    /// Assumed: 150 ns.
     pub steal: Time,
     /// The pause before a thief takes `runnext` from a P that runs. From the library: about 3 µs.
     pub runnext_pause: Time,

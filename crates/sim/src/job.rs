@@ -1,7 +1,8 @@
 //! Jobs: what arrives when, computes for how long, and waits for what in between.
 //!
-//! Invariants of a [`Workload`]: the bursts of all jobs lie in one array; each job's last burst ends with [`Then::Exit`] and no other
-//! does; `arrivals` is sorted by time; a job that is forked by another arrives nowhere else. [`Workload::check`] says so.
+//! Invariants of a [`Workload`]: the bursts of all jobs lie in one array; each job's last burst ends
+//! with [`Then::Exit`] and no other does; `arrivals` is sorted by time; a job that is forked by another
+//! arrives nowhere else. [`Workload::check`] says so.
 
 use serde::Serialize;
 
@@ -46,7 +47,8 @@ pub enum Then {
     Exit,
     /// Waits for the network for so long, and holds nothing meanwhile.
     Io(Time),
-    /// Is in a system call that blocks its thread for so long. To a textbook's policy the same as [`Then::Io`].
+    /// Is in a system call that blocks its thread for so long. To a textbook's policy the same as
+    /// [`Then::Io`].
     Block(Time),
     /// Lets others go first.
     Yield,

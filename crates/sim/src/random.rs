@@ -1,7 +1,8 @@
-//! Random numbers, the same for the same seed on every machine: SplitMix64, and the distributions that workloads are made of.
+//! Random numbers, the same for the same seed on every machine: SplitMix64, and the distributions that
+//! workloads are made of.
 //!
-//! Invariant: streams that were forked with different labels are independent of each other, so that one more draw in one
-//! part of a workload does not change the others.
+//! Invariant: streams that were forked with different labels are independent of each other, so that one
+//! more draw in one part of a workload does not change the others.
 
 use crate::time::Time;
 
@@ -71,8 +72,8 @@ impl Random {
         at_least_one(-self.unit().ln() * mean as f64)
     }
 
-    /// Pareto: no less than `least`, with a tail of index `alpha`, cut off at `most`. The smaller `alpha`, the heavier
-    /// the tail; at 2 or less its variance would be infinite without the cut.
+    /// Pareto: no less than `least`, with a tail of index `alpha`, cut off at `most`. The smaller
+    /// `alpha`, the heavier the tail; at 2 or less its variance would be infinite without the cut.
     pub fn pareto(&mut self, least: Time, alpha: f64, most: Time) -> Time {
         at_least_one(least as f64 / self.unit().powf(1.0 / alpha)).min(most)
     }

@@ -1,7 +1,7 @@
 //! The textbook's table, measured (S52): one row for each policy.
 //!
-//! All of it is on one processor, where policies differ most: throughput, response, overhead and effects on the mixed workload; starvation by a probe
-//! of its own.
+//! All of it is on one processor, where policies differ most: throughput, response, overhead and effects
+//! on the mixed workload; starvation by a probe of its own.
 
 use serde::Serialize;
 

@@ -1,9 +1,10 @@
 //! G-M-P in the simulator behaves as the specification says of the scheduler.
 //!
-//! Seen to fail, each with one thing changed: no fairness tick (the global queue); thieves that take one (the work is spread) or never `runnext` (the
-//! lone child; and time stands still); the hog, or a blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes
-//! nobody (one at a time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the well-known order); CPUs that are not
-//! shared (the hog's time).
+//! Seen to fail, each with one thing changed: no fairness tick (the global queue); thieves that take one
+//! (the work is spread) or never `runnext` (the lone child; and time stands still); the hog, or a
+//! blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes nobody (one at a
+//! time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the well-known order); CPUs
+//! that are not shared (the hog's time).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::gmp::{Config, Counters, Stealing, Variant, run as run_gmp};
@@ -132,8 +133,8 @@ fn a_lone_child_is_stolen() {
     assert_eq!(counters(&outcome).stolen, 1);
 }
 
-/// S23: two jobs that yield to each other for ever, with children in the ring, don't keep the global queue waiting: who comes from outside runs
-/// after at most 61 picks.
+/// S23: two jobs that yield to each other for ever, with children in the ring, don't keep the global
+/// queue waiting: who comes from outside runs after at most 61 picks.
 #[test]
 fn the_fairness_tick_serves_the_global_queue() {
     let mut workload = fan(200, 100 * US);
@@ -144,7 +145,8 @@ fn the_fairness_tick_serves_the_global_queue() {
     assert!(outcome.end > 15 * MS);
 }
 
-/// S40, D1: a hog on the only P delays the others by 10 ms or so, once; it goes on without a P and is not slowed down by more than its share.
+/// S40, D1: a hog on the only P delays the others by 10 ms or so, once; it goes on without a P and is
+/// not slowed down by more than its share.
 #[test]
 fn a_hog_loses_its_p_and_goes_on() {
     let workload = Kind::Hog.make(Size::usual(1, 1));
@@ -169,7 +171,8 @@ fn a_hog_loses_its_p_and_goes_on() {
     assert!(fcfs.longest_wait > 1_900.0 * MS as f64);
 }
 
-/// S36, S38: jobs in blocking calls lose their P at the next tick if others wait, so calls overlap; threads are as many as are in calls.
+/// S36, S38: jobs in blocking calls lose their P at the next tick if others wait, so calls overlap;
+/// threads are as many as are in calls.
 #[test]
 fn blocking_calls_hand_their_p_off() {
     let mut workload = Workload::new("calls");
@@ -183,7 +186,8 @@ fn blocking_calls_hand_their_p_off() {
     assert!(counters.taken_blocking >= 50 && counters.threads > 40, "{counters:?}");
 }
 
-/// S31: when work appears at most one M is woken for it, and it wakes the next: with plenty of work all Ps get to work, with little few do.
+/// S31: when work appears at most one M is woken for it, and it wakes the next: with plenty of work all
+/// Ps get to work, with little few do.
 #[test]
 fn one_is_woken_at_a_time() {
     let outcome = run_gmp(&fan(2_000, 100 * US), &Config::new(16, 1), &mut NoTrace);
@@ -194,7 +198,8 @@ fn one_is_woken_at_a_time() {
     assert!(counters(&outcome).wakes <= 4, "{}", counters(&outcome).wakes);
 }
 
-/// S25, S33: while all wait for the network somebody keeps watch, and each is found within microseconds; nobody spins meanwhile.
+/// S25, S33: while all wait for the network somebody keeps watch, and each is found within microseconds;
+/// nobody spins meanwhile.
 #[test]
 fn the_network_is_watched_while_all_wait() {
     let mut workload = Workload::new("waiters");

@@ -1,7 +1,8 @@
 //! What the scaling study says: where the limits are, and that what is meant to change them does.
 //!
-//! Seen to fail: with `looked_at_until` never set, so that several look at once (the poller); with `Line::write` not waiting for `free_at` (nearly
-//! all); with all groups on the first idle word (the poller, waking); with node-first stealing that asks everybody (thieves).
+//! Seen to fail: with `looked_at_until` never set, so that several look at once (the poller); with
+//! `Line::write` not waiting for `free_at` (nearly all); with all groups on the first idle word (the
+//! poller, waking); with node-first stealing that asks everybody (thieves).
 
 use gosched_sim::gmp::{Config, Variant, run};
 use gosched_sim::scale::{Change, Scenario, point};
@@ -17,7 +18,8 @@ fn sixty_four_are_fine() {
     }
 }
 
-/// A server beyond some 90 Ps is limited by the one poller: more Ps serve no more requests; pollers and idle words for each node do.
+/// A server beyond some 90 Ps is limited by the one poller: more Ps serve no more requests; pollers and
+/// idle words for each node do.
 #[test]
 fn one_poller_limits_a_server() {
     let (less, more) =
@@ -38,8 +40,9 @@ fn the_global_queue_limits_those_that_yield() {
     assert!(sharded.speedup > 2.0 * library.speedup, "{} {}", library.speedup, sharded.speedup);
 }
 
-/// Waking one at a time takes long with a thousand Ps: most of what a tree loses there is Ps that are idle while work is queued. An idle word
-/// for each node takes load off the word, but the chain of wake-ups stays.
+/// Waking one at a time takes long with a thousand Ps: most of what a tree loses there is Ps that are
+/// idle while work is queued. An idle word for each node takes load off the word, but the chain of
+/// wake-ups stays.
 #[test]
 fn waking_one_at_a_time_takes_long() {
     let library = point(Scenario::Tree, Change::Library, 512, 1);

@@ -1,8 +1,9 @@
 //! What the library decides, as functions of plain values.
 //!
-//! How much is taken from the global queue, in which order a thief asks, and who may spin or is woken is asked of `gosched-queue` itself
-//! ([`gosched_queue::grab_count`], [`gosched_queue::StealOrder`], [`gosched_queue::IdleWord`]). What stands here is inside the library, mixed
-//! with what it acts on; these functions are to be replaced by the library's own as soon as it has them as public functions of
+//! How much is taken from the global queue, in which order a thief asks, and who may spin or is woken is
+//! asked of `gosched-queue` itself ([`gosched_queue::grab_count`], [`gosched_queue::StealOrder`],
+//! [`gosched_queue::IdleWord`]). What stands here is inside the library, mixed with what it acts on;
+//! these functions are to be replaced by the library's own as soon as it has them as public functions of
 //! plain values. Each names the place it repeats.
 
 use crate::time::{MS, Time, US};
@@ -19,19 +20,22 @@ pub const REPORTS: usize = 128;
 pub const TIME_SLICE: Time = 10 * MS;
 /// How long it may go on after it was asked to yield: `ANSWER_WITHIN` in `sysmon/mod.rs`.
 const ANSWER_WITHIN: Time = MS;
-/// How long a P may sit in a blocking call when nobody wants it (S36): `BLOCKING_UNWANTED` in `sysmon/mod.rs`.
+/// How long a P may sit in a blocking call when nobody wants it (S36): `BLOCKING_UNWANTED` in
+/// `sysmon/mod.rs`.
 const BLOCKING_UNWANTED: Time = 10 * MS;
 /// How long the network may go unpolled (S35): `OVERDUE` in `sched/netting.rs`.
 const POLL_OVERDUE: Time = 10 * MS;
 /// Every so many grabs a preempted one leads: `LOWER_TURN` in `sched/global.rs`.
 const LOWER_TURN: u32 = 4;
 
-/// The monitor's pause in a burst, and how many ticks a burst has: `BURST` and `BURST_TICKS` in `sysmon/pace.rs`.
+/// The monitor's pause in a burst, and how many ticks a burst has: `BURST` and `BURST_TICKS` in
+/// `sysmon/pace.rs`.
 const BURST_PAUSE: Time = 100 * US;
 /// Ticks of a burst.
 pub const BURST_TICKS: u32 = 30;
 
-/// How long the monitor sleeps (D2): `Pace::pause` in `sysmon/pace.rs`, without its slowing down and its bound on the CPU time of bursts.
+/// How long the monitor sleeps (D2): `Pace::pause` in `sysmon/pace.rs`, without its slowing down and its
+/// bound on the CPU time of bursts.
 #[must_use]
 pub fn monitor_pause(base: Time, burst: u32) -> Time {
     if burst > 0 { base.min(BURST_PAUSE) } else { base }
@@ -49,7 +53,8 @@ pub fn steal_count(n: usize) -> usize {
     n - n / 2
 }
 
-/// How many of a full ring go to the global queue, besides the one that did not fit (S21): `RingOwner::overflow`.
+/// How many of a full ring go to the global queue, besides the one that did not fit (S21):
+/// `RingOwner::overflow`.
 #[must_use]
 pub fn overflow_count(capacity: usize) -> usize {
     capacity / 2
@@ -61,7 +66,8 @@ pub fn takes_runnext(round: u32) -> bool {
     round == STEAL_ROUNDS - 1
 }
 
-/// Whether the oldest of those that were preempted leads this grab (D1): `GlobalQueue::take` in `sched/global.rs`.
+/// Whether the oldest of those that were preempted leads this grab (D1): `GlobalQueue::take` in
+/// `sched/global.rs`.
 #[must_use]
 pub fn lower_class_leads(grabs: u32) -> bool {
     grabs.is_multiple_of(LOWER_TURN)
@@ -83,8 +89,9 @@ pub enum Verdict {
     Take,
 }
 
-/// What becomes of a P whose goroutine has computed for so long (S37, D1): `judge` in `sysmon/mod.rs`. The slice grows with the number of
-/// those that compute without a P already. Bursts make no moving call, so asking never helps: the time for an answer always passes.
+/// What becomes of a P whose goroutine has computed for so long (S37, D1): `judge` in `sysmon/mod.rs`.
+/// The slice grows with the number of those that compute without a P already. Bursts make no moving
+/// call, so asking never helps: the time for an answer always passes.
 pub fn judge_computing(computed: Time, without_p: u32, procs: u32, work_waits: bool) -> Verdict {
     let slice = TIME_SLICE * Time::from((without_p / (4 * procs)).max(1));
     if work_waits && computed >= slice + ANSWER_WITHIN { Verdict::Take } else { Verdict::Leave }
@@ -140,7 +147,8 @@ mod tests {
         assert_eq!(ticks, [0, 61, 122, 183]);
     }
 
-    /// S26, S21: of 1 one, of 5 three, never more than half a ring; 128 make room, and only the last round takes `runnext`.
+    /// S26, S21: of 1 one, of 5 three, never more than half a ring; 128 make room, and only the last
+    /// round takes `runnext`.
     #[test]
     fn counts() {
         for (n, taken) in [(0, 0), (1, 1), (2, 1), (5, 3), (255, 128), (256, 128)] {
@@ -152,7 +160,8 @@ mod tests {
         assert!(!slice_is_over(10 * MS - 1) && slice_is_over(10 * MS));
     }
 
-    /// S37, D1: after the slice and the time for an answer, if work waits; later while many compute without a P.
+    /// S37, D1: after the slice and the time for an answer, if work waits; later while many compute
+    /// without a P.
     #[test]
     fn computing_ones_lose_their_p_after_the_slice() {
         for (computed, without_p, procs, work_waits, verdict) in [

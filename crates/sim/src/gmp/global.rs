@@ -1,4 +1,5 @@
-//! The global queue: two classes, first in, first out. The library's shards are here only as lines that cost time (`lines.rs`).
+//! The global queue: two classes, first in, first out. The library's shards are here only as lines that
+//! cost time (`lines.rs`).
 
 use std::collections::VecDeque;
 
@@ -35,7 +36,8 @@ impl Global {
         }
     }
 
-    /// Takes up to `n`: woken ones; preempted ones one at a time, when it is their turn or nobody else is there.
+    /// Takes up to `n`: woken ones; preempted ones one at a time, when it is their turn or nobody else
+    /// is there.
     pub(super) fn take(&mut self, n: usize, mut sink: impl FnMut(JobId)) {
         let mut left = n;
         if !self.preempted.is_empty() {

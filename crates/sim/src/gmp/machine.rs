@@ -1,10 +1,12 @@
 //! The state of the simulated scheduler, and the loop over events.
 //!
 //! Invariants:
-//! - a P is idle, waking (an M is on its way to it), searching, running a goroutine, or in a blocking call with one;
+//! - a P is idle, waking (an M is on its way to it), searching, running a goroutine, or in a blocking
+//!   call with one;
 //! - `clock` counts those that compute: Ps that search or run, and goroutines without a P;
 //! - `rings` and `nexts` count the Ps whose ring or `runnext` is not empty;
-//! - what a P does between two bursts happens at one event; its costs add up in a local time `t`, at which the next burst begins.
+//! - what a P does between two bursts happens at one event; its costs add up in a local time `t`, at
+//!   which the next burst begins.
 
 use gosched_queue::{IdleWord, Spinning, StealIter, StealOrder};
 

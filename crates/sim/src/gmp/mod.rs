@@ -1,4 +1,5 @@
-//! G-M-P as ours: a queue for each P, a global one, stealing, spinning, one woken at a time, and a monitor that takes Ps away.
+//! G-M-P as ours: a queue for each P, a global one, stealing, spinning, one woken at a time, and a
+//! monitor that takes Ps away.
 //!
 //! | file | holds |
 //! |---|---|
@@ -13,8 +14,9 @@
 //! | `lines.rs` | what shared words and locks cost |
 //! | `clock.rs` | more that compute than there are CPUs |
 //!
-//! Not modelled, though the library has it: timers (every wait is for the network), the trust in a lone `runnext` (D9), giving way
-//! to a stopped M, the relief of Ps that stand still, the class of fresh goroutines under pressure, the soft limit of threads.
+//! Not modelled, though the library has it: timers (every wait is for the network), the trust in a lone
+//! `runnext` (D9), giving way to a stopped M, the relief of Ps that stand still, the class of fresh
+//! goroutines under pressure, the soft limit of threads.
 
 mod act;
 mod clock;
@@ -129,7 +131,8 @@ pub struct Counters {
     pub stealing: Time,
     /// Time spent waking others.
     pub waking: Time,
-    /// Time that Ps were idle while goroutines were queued that they could have run: nobody had been woken yet, or was on the way.
+    /// Time that Ps were idle while goroutines were queued that they could have run: nobody had been
+    /// woken yet, or was on the way.
     pub idle_while_work: Time,
     /// For how long the busiest lock of the global queue was held or on its way.
     pub global_busy: Time,

@@ -1,7 +1,9 @@
-//! The monitor's tick (S34–S38): polls the network if nobody else does, and takes Ps from those that block or compute too long.
+//! The monitor's tick (S34–S38): polls the network if nobody else does, and takes Ps from those that
+//! block or compute too long.
 //!
-//! It is awake while a P is not idle: one tick a millisecond, and after it has taken a P from a blocking call a burst of faster ones. Its own
-//! CPU time is not counted, and it does not slow down while all goes well.
+//! It is awake while a P is not idle: one tick a millisecond, and after it has taken a P from a blocking
+//! call a burst of faster ones. Its own CPU time is not counted, and it does not slow down while all
+//! goes well.
 
 use super::decisions::{self, Verdict};
 use super::lines::FOREIGN;

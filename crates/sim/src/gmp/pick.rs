@@ -1,8 +1,8 @@
 //! Where the next goroutine comes from (S21–S27): own queue, global queue, network, then the others' queues.
 //!
-//! Stealing goes in steps, because a look at a thousand rings takes time: the thief finds the first victim with work as things are now, and
-//! gets there after so many looks; by then the work may be gone, and it goes on from there. What appears behind its back is found in the
-//! next round.
+//! Stealing goes in steps, because a look at a thousand rings takes time: the thief finds the first
+//! victim with work as things are now, and gets there after so many looks; by then the work may be gone,
+//! and it goes on from there. What appears behind its back is found in the next round.
 
 use gosched_queue::{StealOrder, grab_count};
 
@@ -116,8 +116,8 @@ impl<T: Trace> Machine<'_, T> {
         self.queued += 1;
     }
 
-    /// Locks `n` shards one after the other. All are asked for now, so that none is kept for a time that is still to come; the way from
-    /// one to the next is added at the end.
+    /// Locks `n` shards one after the other. All are asked for now, so that none is kept for a time that
+    /// is still to come; the way from one to the next is added at the end.
     fn lock_shards(&mut self, p: u32, n: usize, t: &mut Time) {
         let (lines, asked) = (self.global_lines.len(), *t);
         let mut last = asked;

@@ -1,7 +1,7 @@
 //! Who waits for the network, and who looks.
 //!
-//! Invariant: while somebody waits and all Ps are idle, a keeper is blocked in the poller (S25, the argument in `sched/netting.rs` of the
-//! library). One looks at a time.
+//! Invariant: while somebody waits and all Ps are idle, a keeper is blocked in the poller (S25, the
+//! argument in `sched/netting.rs` of the library). One looks at a time.
 
 use std::collections::VecDeque;
 

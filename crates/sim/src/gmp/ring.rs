@@ -1,4 +1,5 @@
-//! A P's own queue: `runnext` and a ring of 256, as plain arrays. (The library's is lock-free; here nobody interferes.)
+//! A P's own queue: `runnext` and a ring of 256, as plain arrays. (The library's is lock-free; here
+//! nobody interferes.)
 
 use super::decisions::{RING, overflow_count, steal_count};
 use crate::job::{JobId, NO_JOB};

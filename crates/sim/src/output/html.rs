@@ -1,4 +1,5 @@
-//! The report: one HTML file with everything in it, readable in light and dark. No script, no font, nothing from elsewhere.
+//! The report: one HTML file with everything in it, readable in light and dark. No script, no font,
+//! nothing from elsewhere.
 
 use super::files::Report;
 use super::pictures::{self, Picture};
