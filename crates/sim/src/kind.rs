@@ -4,13 +4,13 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::costs::Costs;
+use crate::engine;
 use crate::gmp::{self, Variant};
 use crate::job::Workload;
 use crate::measure::Outcome;
 use crate::policy::{Fcfs, Feedback, Hrrn, Mode, Policy, Rr, Spn, Srt};
 use crate::time::{MS, Time};
 use crate::trace::Trace;
-use crate::{engine, time};
 
 /// A policy by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize)]
@@ -159,17 +159,5 @@ impl Settings {
             variant: self.variant,
             ..gmp::Config::new(self.procs, self.seed)
         }
-    }
-
-    /// In a line, for headings.
-    #[must_use]
-    pub fn show(&self) -> String {
-        let cpus = self.cpus.map(|cpus| format!(" on {cpus} CPUs")).unwrap_or_default();
-        format!(
-            "{} processors{cpus}, quantum {}, seed {}",
-            self.procs,
-            time::show(self.quantum as f64),
-            self.seed
-        )
     }
 }

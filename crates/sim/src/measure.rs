@@ -260,12 +260,6 @@ impl Histogram {
         self.count += other.count;
     }
 
-    /// How many were counted.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
     /// The upper end of the bucket in which this part of all is reached; 0 of nothing.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Time {

@@ -11,6 +11,15 @@ pub enum Scale {
     Log,
 }
 
+/// Where the dots of a row are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// All on one line, which shows how far apart they are.
+    Shared,
+    /// Each series on its own, so that none hides another.
+    Own,
+}
+
 /// Names the values of an axis.
 pub type Show = fn(f64) -> String;
 
@@ -96,6 +105,8 @@ pub struct Dots<'c> {
     pub series: Vec<(String, usize)>,
     /// The axis.
     pub scale: Scale,
+    /// Where the dots of a row are.
+    pub lanes: Lanes,
     /// A value that is marked: where nothing changes.
     pub mark: Option<f64>,
     /// Names values.
@@ -106,7 +117,9 @@ impl Dots<'_> {
     /// Draws it.
     #[must_use]
     pub fn draw(&self) -> Canvas {
-        let (width, left, right, row) = (760.0, 96.0, 736.0, 30.0);
+        let lane = if self.lanes == Lanes::Own { 12.0 } else { 0.0 };
+        let (width, left, right) = (760.0, 96.0, 736.0);
+        let row = 30.0 + lane * (self.series.len() as f64 - 1.0);
         let mut probe = Canvas::new(width, 10.0, "");
         let top = 34.0 + legend(&mut probe, &self.series, 12.0, 0.0, width - 24.0) + 8.0;
         let bottom = top + row * self.rows.len() as f64;
@@ -131,10 +144,14 @@ impl Dots<'_> {
             let mut places: Vec<f64> =
                 values.iter().filter(|v| v.is_finite()).map(|v| axis.place(*v)).collect();
             places.sort_by(f64::total_cmp);
-            if let (Some(first), Some(last)) = (places.first(), places.last()) {
+            if let (Some(first), Some(last), Lanes::Shared) = (places.first(), places.last(), self.lanes) {
                 canvas.line("span", (*first, y), (*last, y));
             }
-            for ((series, colour), value) in self.series.iter().zip(values) {
+            if index > 0 && self.lanes == Lanes::Own {
+                canvas.line("grid", (12.0, y - row / 2.0), (right, y - row / 2.0));
+            }
+            for (place, ((series, colour), value)) in self.series.iter().zip(values).enumerate() {
+                let y = y + lane * (place as f64 - (self.series.len() as f64 - 1.0) / 2.0);
                 if value.is_finite() {
                     let tip = format!("{name}, {series}: {}", (self.show)(*value));
                     canvas.dot(*colour, (axis.place(*value), y), &tip);
@@ -245,6 +262,7 @@ mod tests {
             rows: vec![("a".into(), vec![f64::NAN])],
             series: vec![("s".into(), 0)],
             scale: Scale::Log,
+            lanes: Lanes::Own,
             mark: None,
             show: |value| value.to_string(),
         };

@@ -1,6 +1,6 @@
 //! The pictures: of the report, and of the page for learners, where each is a file.
 
-use super::charts::{Curve, Curves, Dots, Scale};
+use super::charts::{Curve, Curves, Dots, Lanes, Scale};
 use super::gantt::class_colour;
 use super::svg::Canvas;
 use crate::job::{Class, Workload};
@@ -59,6 +59,7 @@ pub fn effects(rows: &[Row]) -> Picture {
         rows: rows.iter().map(|row| (row.name.to_string(), row.slowdown.to_vec())).collect(),
         series: Class::ALL.iter().map(|class| (class.name().to_string(), class_colour(*class))).collect(),
         scale: Scale::Log,
+        lanes: Lanes::Shared,
         mark: Some(1.0),
         show: factor,
     };
@@ -98,6 +99,7 @@ pub fn responses(lines: &[Line], procs: u32) -> Picture {
         rows: rows.collect(),
         series: policies.iter().map(|policy| (policy.name().to_string(), colour(*policy))).collect(),
         scale: Scale::Log,
+        lanes: Lanes::Own,
         mark: Some(1.0),
         show: factor,
     };
@@ -225,6 +227,7 @@ pub fn changes(points: &[Point]) -> Picture {
         rows: rows.collect(),
         series: Change::ALL.iter().enumerate().map(|(i, change)| (change.name().to_string(), i)).collect(),
         scale: Scale::Linear,
+        lanes: Lanes::Own,
         mark: Some(1.0),
         show: share,
     };
