@@ -160,6 +160,7 @@ impl Caller {
 
     /// Waits for the one wake-up of the waiter that `publish` makes known. When `publish` returns, the primitive's lock is
     /// released.
+    #[inline(always)]
     pub(crate) fn wait(self, reason: WaitReason, publish: impl FnOnce(Waiter)) {
         let _: Waited = self.wait_unless(reason, |waiter| {
             publish(waiter);
@@ -169,6 +170,7 @@ impl Caller {
 
     /// As [`wait`](Caller::wait), if `publish` does not find that there is nothing to wait for. It runs inside the runtime:
     /// it must not block, allocate (on a goroutine) or run user code.
+    #[inline(always)]
     pub(crate) fn wait_unless(self, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
         match self.0 {
             Some(rt) => park::park(rt, reason, publish),

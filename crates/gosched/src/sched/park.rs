@@ -53,7 +53,10 @@ pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
 }
 
 /// As [`block_thread`], for a goroutine that has entered.
+///
+/// Always inlined: a public function whose last step is this would jump here, and be missing in a dump.
 #[doc(alias = "gopark")]
+#[inline(always)]
 pub(super) fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     let g = rt.g();
     g.set_reason(reason);
