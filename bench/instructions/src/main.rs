@@ -19,10 +19,11 @@ use rows::{ROWS, Row};
 
 /// How much more than what is written down a count may be, in percent.
 const TOLERANCE: f64 = 2.0;
-/// The same for operations whose way depends on the clock.
+/// The same for operations whose way depends on the clock: a preemption, a look of the monitor's, or how long somebody has waited
+/// decides what the scheduler learns of them. (Counts of an unchanged binary: ping-pong 1,333 to 1,364, a socket 263 to 278.)
 const LOOSE: f64 = 8.0;
 /// Their names.
-const BY_THE_CLOCK: &[&str] = &["mutex_waited"];
+const BY_THE_CLOCK: &[&str] = &["ping_pong", "select", "recv_timeout", "mutex_waited", "socket"];
 /// How often an operation is counted at most.
 const TRIES: usize = 3;
 
