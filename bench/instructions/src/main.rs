@@ -146,10 +146,14 @@ fn valgrind(arg: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// Who has made the instructions.
+/// Who has made the instructions, and for which kind of CPU the C library chooses its own.
 fn compiler() -> String {
     let out = Command::new("rustc").arg("--version").output();
-    out.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default()
+    let rustc = out.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let vendor =
+        cpuinfo.lines().find(|line| line.starts_with("vendor_id")).and_then(|line| line.split_once(": "));
+    format!("{rustc}, {}", vendor.map_or("unknown CPU", |(_, vendor)| vendor))
 }
 
 /// The compiler and the counts of `expected.txt`.
@@ -166,7 +170,7 @@ fn read(text: &str) -> (String, BTreeMap<String, f64>) {
 /// The text of `expected.txt`.
 fn written(compiler: &str, counts: &BTreeMap<String, f64>) -> String {
     let mut text = format!(
-        "# Instructions per operation, by callgrind; the compiler they belong to. Written by --write.\n{compiler}\n"
+        "# Instructions per operation, by callgrind; the compiler and the CPU they belong to. Written by --write.\n{compiler}\n"
     );
     for row in ROWS {
         if let Some(count) = counts.get(row.name) {
