@@ -18,7 +18,7 @@
 
 use core::ptr::NonNull;
 
-use gosched_queue::{Lock, LockGuard};
+use gosched_primitives::{Lock, LockGuard};
 
 use crate::buffer::{Buffer, NoRoom, Room};
 use crate::outcome::{Filled, Offers, Received, Reserved, Sent, Side};

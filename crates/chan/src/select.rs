@@ -10,7 +10,7 @@
 
 use core::ptr::NonNull;
 
-use gosched_queue::RawLock;
+use gosched_primitives::RawLock;
 
 use crate::chan::Chan;
 use crate::outcome::{Offers, Received, Reserved, Side};

@@ -15,7 +15,7 @@
 use core::cell::Cell;
 use core::ptr::{NonNull, null};
 
-use gosched_queue::{Claim, Outcome};
+use gosched_primitives::{Claim, Outcome};
 
 /// What has become of a waiter, written by whoever ended its wait.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use gosched_queue::Status;
+use gosched_primitives::Status;
 
 use crate::g::G;
 

@@ -13,7 +13,7 @@ use core::task::Waker;
 use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{Claim, Lock, Note, Outcome, TokenWord, Wake};
+use gosched_primitives::{Claim, Lock, Note, Outcome, TokenWord, Wake};
 
 use crate::g::G;
 use crate::sched;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the line holds those who have arrived and not been let go; it never reaches the barrier's number.
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use crate::const_fn;
 use crate::line::{End, Line, Place};

@@ -10,8 +10,8 @@
 //! - a waiter whose time ran out takes its node out itself, under the lock, unless a notifier has; that one
 //!   then finds the ticket claimed and goes on to the next node. So a notification is never spent on one that timed out.
 
-use gosched_queue::sync::{AtomicU32, Ordering};
-use gosched_queue::{Lock, LockGuard};
+use gosched_primitives::sync::{AtomicU32, Ordering};
+use gosched_primitives::{Lock, LockGuard};
 
 use crate::const_fn;
 use crate::line::{End, GRANTED, Node, Numbered};

@@ -9,8 +9,8 @@
 //! made under the line's lock, and says below which number everybody is to be woken: so a group may be used again at once,
 //! and those who waited for the last round are not confused with those who wait for the next.
 
-use gosched_queue::Lock;
-use gosched_queue::sync::{AtomicU64, Ordering};
+use gosched_primitives::Lock;
+use gosched_primitives::sync::{AtomicU64, Ordering};
 
 use crate::const_fn;
 use crate::line::{Acquire, End, GRANTED, Node, Numbered, Place};

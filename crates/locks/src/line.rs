@@ -4,7 +4,7 @@
 //! The nodes form a ring: the first one's `prev` is the last one.
 //!
 //! Invariants:
-//! - a line lies behind its lock's `gosched_queue::Lock`; links and tags of the nodes in it are read and written under that
+//! - a line lies behind its lock's `gosched_primitives::Lock`; links and tags of the nodes in it are read and written under that
 //!   lock only, which publishes them (they are atomics so that this file needs little `unsafe`, all `Relaxed`);
 //! - `next` is null exactly while the node is in no line;
 //! - whoever takes a node out owns it until it has claimed its ticket and woken the waiter; after that it does not touch it;
@@ -15,8 +15,8 @@
 
 use core::ptr::{NonNull, null_mut};
 
-use gosched_queue::sync::{AtomicPtr, AtomicU64, Ordering};
-use gosched_queue::{Claim, LockGuard, Outcome};
+use gosched_primitives::sync::{AtomicPtr, AtomicU64, Ordering};
+use gosched_primitives::{Claim, LockGuard, Outcome};
 
 use crate::const_fn;
 

@@ -28,8 +28,8 @@
 //! - Whoever looks for one to wake or to give the lock to passes over those that have given up; if nobody is left, it takes
 //!   back what it has said in the word, under the line's lock, where nobody can have joined meanwhile.
 
-use gosched_queue::Lock;
-use gosched_queue::sync::{AtomicU32, Ordering};
+use gosched_primitives::Lock;
+use gosched_primitives::sync::{AtomicU32, Ordering};
 
 use crate::const_fn;
 use crate::line::{Acquire, End, GRANTED, Line, Node, Place, RETRY};

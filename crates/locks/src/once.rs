@@ -9,8 +9,8 @@
 //! `QUEUED` beside the state says that somebody is in line (written under the line's lock). Whoever ends the running takes
 //! the whole line out; those in it look again.
 
-use gosched_queue::Lock;
-use gosched_queue::sync::{AtomicU32, Ordering};
+use gosched_primitives::Lock;
+use gosched_primitives::sync::{AtomicU32, Ordering};
 
 use crate::const_fn;
 use crate::line::{Acquire, End, Line, Place};

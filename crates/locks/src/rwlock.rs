@@ -17,8 +17,8 @@
 //!   the lines' lock; who brings their number to 0 looks there, under that lock, and checks the state again: it may have
 //!   come so late that another writer is waiting for other readers.
 
-use gosched_queue::Lock;
-use gosched_queue::sync::{AtomicU32, Ordering};
+use gosched_primitives::Lock;
+use gosched_primitives::sync::{AtomicU32, Ordering};
 
 use crate::const_fn;
 use crate::line::{Acquire, End, GRANTED, Line, Place};

@@ -5,7 +5,7 @@
 //! - while somebody is in line there are fewer permits than the first one wants, or somebody is about to
 //!   [`serve`](Semaphore::serve): who has added permits, or has left the line, whose first it may have been.
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use crate::const_fn;
 use crate::line::{Acquire, End, GRANTED, Line, Node, Place};
@@ -157,7 +157,7 @@ mod tests {
     /// One that gives up lets those behind it be served; one that has given up and is still in line gets nothing.
     #[test]
     fn who_gives_up_is_passed_over() {
-        const GAVE_UP: gosched_queue::Outcome = gosched_queue::Outcome::MIN;
+        const GAVE_UP: gosched_primitives::Outcome = gosched_primitives::Outcome::MIN;
         let semaphore: Semaphore<&str> = Semaphore::new(1);
         let nodes = [Node::new(2), Node::new(2), Node::new(1)];
         for (node, name) in nodes.iter().zip(["first", "second", "third"]) {

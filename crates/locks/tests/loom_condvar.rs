@@ -13,7 +13,7 @@
 mod support;
 
 use gosched_locks::{Condvar, GRANTED, Mutex, Node, Notified};
-use gosched_queue::{Note, Outcome};
+use gosched_primitives::{Note, Outcome};
 use loom::cell::Cell;
 use loom::sync::Arc;
 use loom::thread;

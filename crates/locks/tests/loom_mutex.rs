@@ -21,7 +21,7 @@
 mod support;
 
 use gosched_locks::{Acquire, Attempt, GRANTED, Mutex, Node, STARVING_AFTER, Unlocked};
-use gosched_queue::Note;
+use gosched_primitives::Note;
 use loom::sync::Arc;
 use loom::thread;
 use support::{GAVE_UP, Guarded, Waiter, check, lock, lock_or_give_up, unlock, wake};

@@ -9,7 +9,7 @@ use gosched_chan::{
     Chan, Chosen, Filled, Interest, Offers, Operation, Polled, Received, RecvOp, Selection, SendOp, Sent,
     Side, Sudog, Verdict, chosen,
 };
-use gosched_queue::{Claim, Note, Outcome};
+use gosched_primitives::{Claim, Note, Outcome};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 

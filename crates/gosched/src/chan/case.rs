@@ -9,7 +9,7 @@ use gosched_chan::{
     AsOperation, Chan, Chosen, Filled, Interest, Offers, Operation, Polled, RecvOp, SendOp, Sudog,
 };
 
-use gosched_queue::RawLock;
+use gosched_primitives::RawLock;
 
 use super::err::SendError;
 use super::receiver::Flavor;

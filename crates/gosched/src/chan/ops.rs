@@ -9,7 +9,7 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use core::task::Waker;
 
 use gosched_chan::{Chan, NoRoom, Offers, Received, Room, Sent, Side, State, Sudog, Verdict};
-use gosched_queue::LockGuard;
+use gosched_primitives::LockGuard;
 
 use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use super::patience::Patience;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gosched_chan::{Chosen, Interest, Offers, Operation, Polled, Queue, Sudog, Verdict};
-use gosched_queue::{Lock, LockGuard, RawLock};
+use gosched_primitives::{Lock, LockGuard, RawLock};
 
 use super::err::{RecvTimeoutError, TryRecvError};
 use super::ops::recv_at_once;

@@ -24,7 +24,7 @@ use core::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-use gosched_queue::{Interrupts, Lock};
+use gosched_primitives::{Interrupts, Lock};
 
 use super::ContextError;
 use super::after::Funcs;

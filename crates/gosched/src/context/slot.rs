@@ -12,7 +12,7 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use gosched_queue::Interrupts;
+use gosched_primitives::Interrupts;
 
 use super::Context;
 use super::node::Node;

@@ -18,7 +18,7 @@ pub(super) enum Kind {
 const SOURCES: [(&str, &str); 3] = [
     (file!(), "gosched"),
     (gosched_switch::SOURCE, "gosched_switch"),
-    (gosched_queue::SOURCE, "gosched_queue"),
+    (gosched_primitives::SOURCE, "gosched_primitives"),
 ];
 
 /// Modules of ours that users know, and whose own modules they don't.
@@ -76,7 +76,7 @@ pub(super) fn kind_of(function: &str) -> Kind {
         function.trim_start_matches(['<', '&', '*']).trim_start_matches("mut ").trim_start_matches("dyn ");
     let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
     match &path[..end] {
-        "gosched" | "gosched_switch" | "gosched_queue" => Kind::Ours,
+        "gosched" | "gosched_switch" | "gosched_primitives" => Kind::Ours,
         "std" | "core" | "alloc" | "__rust_try" => Kind::Std,
         // C has no paths.
         _ if !path.contains("::") => Kind::Std,

@@ -3,7 +3,7 @@
 
 use core::fmt::{Arguments, Write};
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use crate::fatal::Message;
 

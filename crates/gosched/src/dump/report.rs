@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gosched_queue::Dormant;
+use gosched_primitives::Dormant;
 
 use super::ask::Asker;
 use super::notices::Notices;

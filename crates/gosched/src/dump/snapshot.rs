@@ -16,7 +16,7 @@
 use core::ops::Range;
 use std::time::Duration;
 
-use gosched_queue::{Scan, Status};
+use gosched_primitives::{Scan, Status};
 
 use super::ask::{Answer, Asker};
 use super::copy::{Copy, Registers};

@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 use std::sync::Arc;
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use crate::sched::{Caller, Commit, Visitor};
 #[cfg(feature = "hyper")]

@@ -7,7 +7,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use gosched_queue::{List, Lock};
+use gosched_primitives::{List, Lock};
 
 use super::G;
 use crate::fatal::fatal;
@@ -125,7 +125,7 @@ mod tests {
         while let Some(g) = list.pop_front() {
             let next = listed.next().unwrap();
             assert!(core::ptr::eq(g.as_ptr(), next));
-            assert_eq!(next.status.get(), gosched_queue::Status::Idle);
+            assert_eq!(next.status.get(), gosched_primitives::Status::Idle);
         }
         assert!(listed.next().is_none());
     }

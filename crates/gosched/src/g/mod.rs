@@ -4,7 +4,7 @@
 //! - `status` is the key. While a G is *running* (or parking), everything below belongs to the M it runs on; while
 //!   *runnable* in a queue, to the queue; in the hands of whoever made a transition, to them. Fields that others
 //!   read meanwhile are atomics.
-//! - `token` and `join` are spoken to by anybody at any time; their protocols are in `gosched-queue`.
+//! - `token` and `join` are spoken to by anybody at any time; their protocols are in `gosched-primitives`.
 //! - `buf` is written by the switch, and by whoever executes a G for the first time; `stack` by whoever executes or
 //!   ends it.
 //! - Name, creator and place are written before the first transition to *runnable*; the name is taken away at the end,
@@ -23,7 +23,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{JoinWord, Linked, Scan, Status, StatusWord, TokenWord};
+use gosched_primitives::{JoinWord, Linked, Scan, Status, StatusWord, TokenWord};
 use gosched_switch::{Gobuf, Stack, StackClass};
 
 use crate::context::{Node, Slot};

@@ -4,7 +4,7 @@
 //! whoever wakes the note, before that, and read by the M after: one that took the M off the idle list, or picked
 //! the goroutine that is bound to it. `p` is written by
 //! the M; it is read by others as a hint, and taken from it only through the protocol of `owner`
-//! (`gosched-queue`). Ms are never freed: an idle one sleeps on its note until it is wanted again, and one whose thread has ended
+//! (`gosched-primitives`). Ms are never freed: an idle one sleeps on its note until it is wanted again, and one whose thread has ended
 //! (`sched/idle.rs`) waits in a list for another thread.
 
 pub(crate) mod current;
@@ -14,7 +14,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use gosched_queue::{Intr, Linked, List, Note, Owner, Spinning};
+use gosched_primitives::{Intr, Linked, List, Note, Owner, Spinning};
 use gosched_switch::{Gobuf, Stack};
 
 use crate::g::G;

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::Once;
 use std::time::Duration;
 
-use gosched_queue::{List, Lock, Note, Spinning};
+use gosched_primitives::{List, Lock, Note, Spinning};
 
 use super::{FirstThread, M, current};
 use crate::dump;

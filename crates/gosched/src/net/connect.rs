@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 

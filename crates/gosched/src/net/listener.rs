@@ -3,7 +3,7 @@
 use std::io;
 use std::iter::FusedIterator;
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 use rustix::net::{SocketFlags, acceptfrom_with};
 
 use super::addr::each_addr;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 use rustix::net::sockopt;
 
 use crate::sched;

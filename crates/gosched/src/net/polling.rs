@@ -12,7 +12,7 @@ mod hyper;
 use core::task::{Context, Poll};
 use std::io;
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 
 use super::socket::{Socket, StdSocket};
 use crate::netpoll::Promised;

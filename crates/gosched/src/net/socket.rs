@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::io;
 use std::os::fd::AsFd;
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 use rustix::io::Errno;
 
 use super::options::Share;

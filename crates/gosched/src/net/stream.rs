@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 
 use super::addr::each_addr;
 use super::connect::connect;

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::io;
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 
 use super::addr::{each_addr, resolve};
 use super::socket::Socket;

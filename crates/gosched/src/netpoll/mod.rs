@@ -7,7 +7,7 @@
 //! | `source` | a descriptor's registration, and waiting for it |
 //! | `tasks` | async tasks that wait; wakers of other people's executors run in a goroutine of their own |
 //!
-//! The state of a descriptor is a `Readiness` (`gosched-queue`), where the argument stands why no edge is missed. What epoll
+//! The state of a descriptor is a `Readiness` (`gosched-primitives`), where the argument stands why no edge is missed. What epoll
 //! is told of a descriptor is its place in the slab and the *generation* of that place, so a report that comes late, when the
 //! descriptor is closed and its place (or its number) used again, wakes nobody.
 //!
@@ -28,7 +28,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::OnceLock;
 
-use gosched_queue::{Directions, List, Outcome, Readied, TaskNode, Woken};
+use gosched_primitives::{Directions, List, Outcome, Readied, TaskNode, Woken};
 
 use crate::fatal::fatal;
 use crate::g::G;
@@ -212,7 +212,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
-    use gosched_queue::Direction;
+    use gosched_primitives::Direction;
 
     use crate::net::socket::Socket;
     use crate::sched::Limit;

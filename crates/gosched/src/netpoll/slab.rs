@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use gosched_queue::{Lock, Readiness};
+use gosched_primitives::{Lock, Readiness};
 
 use crate::fatal::fatal;
 use crate::sched::Visitor;

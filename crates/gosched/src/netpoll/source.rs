@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use gosched_queue::{Direction, Edges, Tasks, WaitNode, Woken};
+use gosched_primitives::{Direction, Edges, Tasks, WaitNode, Woken};
 
 use super::slab::{Place, find};
 use super::{Made, POLLER, READY, count_left, count_waiter, poller};

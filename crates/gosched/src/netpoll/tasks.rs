@@ -17,7 +17,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Once;
 
-use gosched_queue::{Direction, Edges, List, Lock, Readiness, TaskNode, Tasks};
+use gosched_primitives::{Direction, Edges, List, Lock, Readiness, TaskNode, Tasks};
 
 use super::slab::find;
 use super::source::{Seen, Slot, Source};

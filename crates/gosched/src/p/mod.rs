@@ -1,7 +1,7 @@
 //! P: the right to run goroutine code, and the queues and caches that come with it (S3).
 //!
 //! Who may touch what: `next` and `ring` are read and stolen from by anybody (their protocols are in
-//! `gosched-queue`); everything in [`Own`] and the counters belongs to whoever owns the P: the M whose `p` it is
+//! `gosched-primitives`); everything in [`Own`] and the counters belongs to whoever owns the P: the M whose `p` it is
 //! (inside the runtime), a starter that took it off the idle list, a taker that won it. Ownership passes through
 //! the scheduler's lock, a note or the ownership word, each of which orders memory. [`HeldP`] is the proof.
 
@@ -12,7 +12,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use gosched_queue::{Full, Linked, List, NextSlot, Ring, Spinning, keep_order, sync};
+use gosched_primitives::{Full, Linked, List, NextSlot, Ring, Spinning, keep_order, sync};
 use gosched_switch::StackCache;
 
 use crate::g::G;

@@ -7,7 +7,7 @@
 //! Inside the call the goroutine has no P. A call into the library that does not move acts as from a foreign thread; one
 //! that moves leaves the blocking state first, and `Rt::finish` goes back into it (D1).
 
-use gosched_queue::Status;
+use gosched_primitives::Status;
 
 use super::{Rt, SCHED, schedule};
 use crate::g::G;

@@ -2,7 +2,7 @@
 //!
 //! A call enters ([`Caller::enter_moving`], or [`Visitor::enter`] if it never waits), takes the primitive's lock, does what
 //! can be done at once, and leaves ([`Caller::finish`]); or it makes its waiter known under that lock, releases it,
-//! and waits ([`Caller::wait`], [`Caller::wait_ticket`]). The primitive's locks are `gosched_queue::Lock`s, held inside the
+//! and waits ([`Caller::wait`], [`Caller::wait_ticket`]). The primitive's locks are `gosched_primitives::Lock`s, held inside the
 //! runtime only: their holder can't lose its P or be switched out.
 //!
 //! Invariants: no user code runs between entering and leaving. Whoever is woken inside is woken through the caller's or
@@ -13,7 +13,7 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use core::time::Duration;
 
-use gosched_queue::{Interrupt, Interrupts, Outcome, Registration, Wake};
+use gosched_primitives::{Interrupt, Interrupts, Outcome, Registration, Wake};
 
 use super::may_wait::prepare_thread;
 use super::park::{self, Commit, Waited};
@@ -203,7 +203,7 @@ impl Caller {
 }
 
 /// A wait's place among those that its context ends. Why no end is missed, and why nobody touches the place after this
-/// frame is gone, is argued in `Interrupts` (`gosched-queue`); here its conditions are kept: the wait is registered once its
+/// frame is gone, is argued in `Interrupts` (`gosched-primitives`); here its conditions are kept: the wait is registered once its
 /// ticket has its waiter, and unregistered unless it was the context that ended it. The context lives meanwhile, because it
 /// is current for whoever waits, who alone could change that.
 struct Interruption<'a> {

@@ -19,7 +19,7 @@
 
 use core::sync::atomic::Ordering;
 
-use gosched_queue::Idle;
+use gosched_primitives::Idle;
 
 use super::Sched;
 use crate::netpoll;

@@ -6,7 +6,7 @@
 
 use core::marker::PhantomData;
 
-use gosched_queue::{Entered, Intr, Settled};
+use gosched_primitives::{Entered, Intr, Settled};
 
 use super::world::thread_has_stopped;
 use super::{SCHED, StoppedWorld, blocking, schedule};

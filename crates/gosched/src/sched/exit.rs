@@ -9,7 +9,7 @@
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gosched_queue::{Finish, Header, List, Status};
+use gosched_primitives::{Finish, Header, List, Status};
 use gosched_switch::{OutOfStacks, Stack, jump};
 
 use super::{Group, Rt, SCHED, park, schedule, spawn};

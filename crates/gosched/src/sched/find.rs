@@ -9,7 +9,7 @@
 
 use core::ptr::NonNull;
 
-use gosched_queue::StealOrder;
+use gosched_primitives::StealOrder;
 
 use super::{Sched, schedule};
 use crate::g::G;

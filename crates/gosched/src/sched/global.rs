@@ -16,7 +16,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use gosched_queue::{List, Lock};
+use gosched_primitives::{List, Lock};
 
 use super::fifo::Fifo;
 use crate::g::G;

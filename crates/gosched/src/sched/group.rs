@@ -5,7 +5,7 @@
 //! every goroutine has at least begun to unlock, and after that none of them dereferences the group (the futex of a
 //! contended unlock uses its address, no more).
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use super::{Caller, Commit, MayWait, Rt, park};
 use crate::fatal::fatal;

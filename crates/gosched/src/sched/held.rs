@@ -11,7 +11,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use super::fifo::Fifo;
 use super::{Class, Sched};

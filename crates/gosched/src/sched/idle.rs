@@ -12,7 +12,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
-use gosched_queue::{Idle, LastSpinner, Spinning};
+use gosched_primitives::{Idle, LastSpinner, Spinning};
 
 use super::{Sched, Shared};
 use crate::fatal::fatal;

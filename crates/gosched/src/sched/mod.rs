@@ -59,7 +59,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-use gosched_queue::{IdleWord, Keeper, List, Lock, StealOrder, TakerToken, grab_count};
+use gosched_primitives::{IdleWord, Keeper, List, Lock, StealOrder, TakerToken, grab_count};
 use gosched_switch::StackPool;
 
 use crate::fatal::fatal;

@@ -16,7 +16,7 @@
 use core::ptr::NonNull;
 use core::time::Duration;
 
-use gosched_queue::List;
+use gosched_primitives::List;
 
 use super::Sched;
 use crate::g::G;

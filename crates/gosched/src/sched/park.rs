@@ -12,7 +12,7 @@
 
 use core::ptr::NonNull;
 
-use gosched_queue::{Parked, Readied, Status};
+use gosched_primitives::{Parked, Readied, Status};
 
 use super::{Class, Rt, SCHED, schedule, start};
 use crate::g::G;

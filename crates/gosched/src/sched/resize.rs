@@ -6,7 +6,7 @@
 
 use core::sync::atomic::Ordering;
 
-use gosched_queue::{List, StealOrder};
+use gosched_primitives::{List, StealOrder};
 use gosched_switch::StackClass;
 
 use super::Sched;

@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering;
 use std::io;
 
-use gosched_queue::barrier;
+use gosched_primitives::barrier;
 
 use super::{Rt, Sched};
 use crate::fatal::fatal;

@@ -14,7 +14,7 @@
 
 use core::ptr::NonNull;
 
-use gosched_queue::Status;
+use gosched_primitives::Status;
 use gosched_switch::{Gobuf, switch};
 
 use super::{Class, Rt, SCHED, exit, park, start, timing};

@@ -5,7 +5,7 @@ use core::panic::Location;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
-use gosched_queue::{Detach, Status};
+use gosched_primitives::{Detach, Status};
 use gosched_switch::{Gobuf, StackClass};
 
 use super::{Group, Rt, SCHED, exit, park, schedule, start};

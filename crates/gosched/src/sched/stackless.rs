@@ -16,7 +16,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
-use gosched_queue::{List, Lock};
+use gosched_primitives::{List, Lock};
 
 use super::{Class, Sched};
 use crate::dump;

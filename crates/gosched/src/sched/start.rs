@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Once;
 
-use gosched_queue::barrier;
+use gosched_primitives::barrier;
 use gosched_switch::{StackClass, check_platform};
 
 use super::SCHED;

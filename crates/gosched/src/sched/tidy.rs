@@ -3,7 +3,7 @@
 use core::ops::Range;
 use core::time::Duration;
 
-use gosched_queue::Status;
+use gosched_primitives::Status;
 
 use super::Sched;
 use crate::g::G;

@@ -4,14 +4,14 @@
 //! sleeps until the earliest of all; the others sleep without limit. Where there is a network poller the keeper sleeps in it
 //! (`netting.rs`).
 //!
-//! The argument why no timer is slept through is `Keeper`'s (`gosched-queue`), with the heaps' `first` as the times that are
+//! The argument why no timer is slept through is `Keeper`'s (`gosched-primitives`), with the heaps' `first` as the times that are
 //! published. If there is no keeper, an M is woken (if a P is idle and nobody spins); it finds nothing to run, gives
 //! up, and becomes the keeper. An M that gives up looks at the timers after it has put its P on the idle list, as it
 //! does with the queues.
 
 use core::time::Duration;
 
-use gosched_queue::{List, Watch};
+use gosched_primitives::{List, Watch};
 
 use super::{SCHED, Sched};
 use crate::fatal::fatal;

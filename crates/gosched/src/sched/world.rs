@@ -30,7 +30,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use gosched_queue::{List, Lock, Note, Wake};
+use gosched_primitives::{List, Lock, Note, Wake};
 
 use super::{Caller, MayWait, Rt, SCHED, Sched, Visitor, heavy_barrier, start};
 use crate::fatal::fatal;

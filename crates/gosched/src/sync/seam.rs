@@ -5,7 +5,7 @@
 use core::task::Waker;
 
 use gosched_locks::{Acquire, Line, Node, Place, RETRY};
-use gosched_queue::Outcome;
+use gosched_primitives::Outcome;
 
 use crate::sched::{Caller, Limit, Visitor};
 use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};

@@ -26,7 +26,7 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
-use gosched_queue::{Dormant, Retaking, TakerToken, Wake};
+use gosched_primitives::{Dormant, Retaking, TakerToken, Wake};
 
 use crate::dump;
 use crate::fatal::{fatal, write_stderr};

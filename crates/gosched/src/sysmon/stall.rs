@@ -7,7 +7,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use gosched_queue::Intr;
+use gosched_primitives::Intr;
 
 use super::{Tick, probe};
 use crate::dump;

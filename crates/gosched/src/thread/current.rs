@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{Token, Unpark, Wake};
+use gosched_primitives::{Token, Unpark, Wake};
 
 use crate::g::{G, Name};
 use crate::m;

@@ -1,7 +1,7 @@
 //! Waiting for a goroutine's end and taking its result.
 //!
 //! Invariant: a goroutine has at most one [`Joinable`]; it takes the result or drops it, once, and then settles with
-//! the goroutine who frees the header (`JoinWord` in `gosched-queue`). After that the header may be another goroutine's, and the
+//! the goroutine who frees the header (`JoinWord` in `gosched-primitives`). After that the header may be another goroutine's, and the
 //! handle does not touch it again.
 //!
 //! The join word has room for one who waits. A join with a limit, and `done`, put a channel there that is closed at the end
@@ -18,7 +18,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_queue::{Detach, Header, JoinWaiter, Registered};
+use gosched_primitives::{Detach, Header, JoinWaiter, Registered};
 
 use super::Result;
 use super::current::Thread;

@@ -13,7 +13,7 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use crate::future;
 use crate::sched::{self, Visitor};

@@ -13,7 +13,7 @@ use core::panic::Location;
 use core::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gosched_queue::Lock;
+use gosched_primitives::Lock;
 
 use crate::context::Context;
 use crate::sched::{self, Prepared, Rt};

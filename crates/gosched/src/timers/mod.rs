@@ -23,7 +23,7 @@ mod heap;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use gosched_queue::{List, Lock, Readied, Status, Token};
+use gosched_primitives::{List, Lock, Readied, Status, Token};
 
 use crate::g::G;
 use crate::sched::Prepared;

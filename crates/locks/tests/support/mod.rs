@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use gosched_locks::{Acquire, Attempt, GRANTED, Line, Mutex, Node, Place, RETRY, Unlocked};
-use gosched_queue::{Note, Outcome};
+use gosched_primitives::{Note, Outcome};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 

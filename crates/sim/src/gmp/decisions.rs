@@ -1,8 +1,8 @@
 //! What the library decides, as functions of plain values.
 //!
 //! How much is taken from the global queue, in which order a thief asks, and who may spin or is woken is
-//! asked of `gosched-queue` itself ([`gosched_queue::grab_count`], [`gosched_queue::StealOrder`],
-//! [`gosched_queue::IdleWord`]). What stands here is inside the library, mixed with what it acts on;
+//! asked of `gosched-primitives` itself ([`gosched_primitives::grab_count`], [`gosched_primitives::StealOrder`],
+//! [`gosched_primitives::IdleWord`]). What stands here is inside the library, mixed with what it acts on;
 //! these functions are to be replaced by the library's own as soon as it has them as public functions of
 //! plain values. Each names the place it repeats.
 
@@ -47,7 +47,7 @@ pub fn is_fairness_tick(tick: u32) -> bool {
     tick.is_multiple_of(FAIRNESS)
 }
 
-/// How many of `n` in a ring a thief takes, the oldest (S26): `RingOwner::grab` in `gosched-queue`.
+/// How many of `n` in a ring a thief takes, the oldest (S26): `RingOwner::grab` in `gosched-primitives`.
 #[must_use]
 pub fn steal_count(n: usize) -> usize {
     n - n / 2

@@ -4,7 +4,7 @@
 //! victim with work as things are now, and gets there after so many looks; by then the work may be gone,
 //! and it goes on from there. What appears behind its back is found in the next round.
 
-use gosched_queue::{StealOrder, grab_count};
+use gosched_primitives::{StealOrder, grab_count};
 
 use super::Stealing;
 use super::decisions::{self, RING, STEAL_ROUNDS};

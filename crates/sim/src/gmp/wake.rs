@@ -1,6 +1,6 @@
 //! Who sleeps and who is woken (S29–S32), and where a P without an M goes (S38).
 //!
-//! Whether somebody is woken or may spin is asked of the library's own [`gosched_queue::IdleWord`]; a
+//! Whether somebody is woken or may spin is asked of the library's own [`gosched_primitives::IdleWord`]; a
 //! token of it is in each P that spins.
 
 use super::decisions::{self, HandOff};
@@ -140,7 +140,7 @@ impl<T: Trace> Machine<'_, T> {
         let Some(token) = self.ps[p as usize].spinning.take() else { return };
         let group = self.group_index(p);
         self.write_word(group, p, t);
-        if self.idle[group].word.stop_spinning(token) == gosched_queue::LastSpinner::Yes {
+        if self.idle[group].word.stop_spinning(token) == gosched_primitives::LastSpinner::Yes {
             self.wake_p(p, t);
         }
     }

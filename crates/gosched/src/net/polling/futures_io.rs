@@ -6,7 +6,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 
 use futures_io::{AsyncRead, AsyncWrite};
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 
 use crate::net::TcpStream;
 use crate::net::polling::AfterShort;

@@ -5,7 +5,7 @@ use core::task::{Context, Poll, ready};
 use std::io::{self, IoSlice, Write};
 use std::net::Shutdown;
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 use hyper::rt::ReadBufCursor;
 use rustix::net::{RecvFlags, recv};
 

@@ -4,7 +4,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-use gosched_queue::Intr;
+use gosched_primitives::Intr;
 
 use super::super::SCHED;
 use crate::m::{M, current};

@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gosched_queue::LastSpinner;
+use gosched_primitives::LastSpinner;
 use gosched_switch::StackClass;
 
 use super::super::{Class, SCHED, Sched};

@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use gosched_queue::Status;
+use gosched_primitives::Status;
 
 use super::super::park::Waited;
 use super::super::{Caller, Commit, Rt, SCHED, ready_any, yield_now};
@@ -77,7 +77,7 @@ fn a_wake_up_during_parking_is_kept() {
                 let header = unsafe { g.as_ref() };
                 assert_eq!(header.status.get(), Status::Parking);
                 // What another M's `ready` does when it meets a parking goroutine.
-                assert_eq!(header.status.ready(), Ok(gosched_queue::Readied::LeftMark));
+                assert_eq!(header.status.ready(), Ok(gosched_primitives::Readied::LeftMark));
                 Commit::Wait
             });
             assert_eq!(waited, Waited::Woken);

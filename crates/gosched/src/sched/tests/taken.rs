@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use gosched_queue::{Intr, barrier};
+use gosched_primitives::{Intr, barrier};
 
 use super::super::{Rt, SCHED, yield_now};
 use crate::m::M;

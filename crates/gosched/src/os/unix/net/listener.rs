@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use std::os::unix::net::UnixListener as Std;
 use std::path::Path;
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 
 use super::{SocketAddr, UnixStream};
 use crate::net::socket::Socket;

@@ -6,7 +6,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream as Std;
 use std::path::Path;
 
-use gosched_queue::Direction;
+use gosched_primitives::Direction;
 
 use super::SocketAddr;
 use crate::net::socket::Socket;

@@ -1,0 +1,169 @@
+//! The one place that knows whether this is a native build or a loom model.
+//!
+//! Everything in the crate takes its atomics, fences and the futex from here. Natively they are std's and the
+//! kernel's; under `--cfg loom` they are loom's, and the futex is a mutex and a condition variable with the
+//! kernel's semantics (compare and sleep in one step), so that the code above it is checked as it stands.
+//!
+//! Invariant: nothing outside this file and `barrier.rs` says `cfg(loom)`, except where a constructor cannot be
+//! `const` or a bounded spin would only multiply loom's interleavings.
+
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+#[cfg(not(loom))]
+pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+
+use std::time::Duration;
+
+/// Declares a `const fn` that is a plain `fn` under loom, whose atomics cannot be made at compile time.
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis const fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const fn $($rest)*
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
+}
+pub(crate) use const_fn;
+
+/// Keeps two words that different threads write on different pairs of cache lines (the prefetcher of x86 and the
+/// lines of some aarch64 work in 128 bytes).
+#[repr(align(128))]
+pub(crate) struct Padded<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for Padded<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// An array of null pointers.
+#[cfg(not(loom))]
+pub(crate) const fn null_slots<T, const N: usize>() -> [AtomicPtr<T>; N] {
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; N]
+}
+
+/// An array of null pointers.
+#[cfg(loom)]
+pub(crate) fn null_slots<T, const N: usize>() -> [AtomicPtr<T>; N] {
+    std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
+}
+
+/// A pause in a loop that waits for another thread.
+#[inline(always)]
+pub(crate) fn relax() {
+    #[cfg(not(loom))]
+    std::hint::spin_loop();
+    #[cfg(loom)]
+    loom::thread::yield_now();
+}
+
+/// Stands right after a `SeqCst` read-modify-write that opens a store-then-load race ("Dekker"): I publish, then
+/// look whether you sleep; you say that you sleep, then look whether I published.
+///
+/// Natively this is nothing. Both sides write by a `SeqCst` RMW and read by a `SeqCst` load, so all four stand in
+/// the single total order of `SeqCst` operations, and the two loads cannot both come before the other side's
+/// write. loom (0.7) does not build that order: it treats `SeqCst` accesses as `AcqRel` and only `SeqCst` fences
+/// as ordered. The fence under loom gives back what the language promises, and no more, because it stands only
+/// where a `SeqCst` RMW has just been done.
+#[inline(always)]
+pub(crate) fn dekker_fence() {
+    #[cfg(loom)]
+    // ORDERING: partner is the other side's `dekker_fence`; see above.
+    fence(Ordering::SeqCst);
+}
+
+/// The fence for a publisher whose last write to a queue was *not* a `SeqCst` RMW: the tail of a ring
+/// ([`RingOwner::push`](crate::RingOwner::push)) or a list behind
+/// a lock. It goes between that write and the look at [`IdleWord`](crate::IdleWord); after
+/// [`NextSlot::replace`](crate::NextSlot::replace) it is not needed.
+///
+/// ```
+/// # use gosched_primitives::{IdleWord, Ring, sync};
+/// # use std::ptr::NonNull;
+/// let ring: Ring<u64, 4> = Ring::new();
+/// let idle = IdleWord::new(1);
+/// let mut work = 7;
+/// // SAFETY: this is the ring's only owner.
+/// unsafe { ring.owner() }.push(NonNull::from(&mut work)).unwrap();
+/// sync::publish_fence();
+/// let spinning = idle.try_claim_spinner().expect("one P is idle and nobody spins");
+/// # let _ = idle.stop_spinning(spinning);
+/// ```
+#[inline]
+pub fn publish_fence() {
+    // ORDERING: partner is the `SeqCst` RMW of a spinner that gives up (`IdleWord::stop_spinning`, `p_idle`),
+    // after which it loads the tails `SeqCst` (`Ring::has_work`).
+    fence(Ordering::SeqCst);
+}
+
+/// A 32-bit word and the kernel's two operations on it.
+///
+/// The kernel's `FUTEX_WAIT` compares and goes to sleep in one step with respect to `FUTEX_WAKE` on the same word;
+/// that is all the code above relies on. Wakes may come without a cause.
+pub(crate) struct Futex {
+    pub(crate) word: AtomicU32,
+    #[cfg(loom)]
+    bucket: loom::sync::Mutex<()>,
+    #[cfg(loom)]
+    sleepers: loom::sync::Condvar,
+}
+
+#[cfg(not(loom))]
+impl Futex {
+    pub(crate) const fn new(value: u32) -> Futex {
+        Futex { word: AtomicU32::new(value) }
+    }
+
+    /// Sleeps while the word is `expected`, at most for `timeout`. May return at any time.
+    pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
+        use rustix::thread::{Timespec, futex};
+        let timeout = timeout.map(|left| Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        // Every outcome (woken, EAGAIN, EINTR, ETIMEDOUT) makes the caller look at the word again.
+        let _ = futex::wait(&self.word, futex::Flags::PRIVATE, expected, timeout.as_ref());
+    }
+
+    /// Wakes one sleeper, if there is one.
+    pub(crate) fn wake_one(&self) {
+        use rustix::thread::futex;
+        let _ = futex::wake(&self.word, futex::Flags::PRIVATE, 1);
+    }
+}
+
+#[cfg(loom)]
+impl Futex {
+    pub(crate) fn new(value: u32) -> Futex {
+        Futex {
+            word: AtomicU32::new(value),
+            bucket: loom::sync::Mutex::new(()),
+            sleepers: loom::sync::Condvar::new(),
+        }
+    }
+
+    /// As the kernel: compares and sleeps under the bucket's lock. A timed wait may time out at once.
+    pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
+        let bucket = self.bucket.lock().unwrap();
+        if self.word.load(Ordering::Relaxed) != expected {
+            return;
+        }
+        if timeout.is_some() {
+            drop(bucket);
+            return loom::thread::yield_now();
+        }
+        drop(self.sleepers.wait(bucket).unwrap());
+    }
+
+    /// As the kernel: looks for sleepers under the bucket's lock.
+    pub(crate) fn wake_one(&self) {
+        let _bucket = self.bucket.lock().unwrap();
+        self.sleepers.notify_one();
+    }
+}
