@@ -14,6 +14,7 @@
 //! - a token is made before the search begins and given back after it, found or not (S30).
 
 use crate::sync::{AtomicU64, Ordering, Padded, const_fn, dekker_fence};
+use gosched_rules::wake;
 
 /// A consistent look at an [`IdleWord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,20 +139,20 @@ impl IdleWord {
     #[doc(alias = "wakep")]
     #[must_use = "None: nobody need be woken"]
     pub fn try_claim_spinner(&self) -> Option<Spinning> {
-        self.try_spin(|idle| idle.idle_ps > 0 && idle.spinning == 0)
+        self.try_spin(|idle| wake::should_wake(idle.idle_ps, idle.spinning))
     }
 
     /// Starts to spin, if fewer than half of the busy Ps do already (S30): `2 * spinning < procs - idle_ps`.
     #[must_use = "None: who may not spin does not steal"]
     pub fn try_start_spinning(&self, procs: u32) -> Option<Spinning> {
-        self.try_spin(|idle| 2 * u64::from(idle.spinning) < u64::from(procs.saturating_sub(idle.idle_ps)))
+        self.try_spin(|idle| wake::may_spin(idle.idle_ps, idle.spinning, procs))
     }
 
     /// Claims the place of the one spinner for a P that has lost its M (S38): only if no P is idle and nobody spins,
     /// for then nobody else will look for work that appears.
     #[must_use = "None: somebody else looks, or could be woken"]
     pub fn try_claim_last_busy(&self) -> Option<Spinning> {
-        self.try_spin(|idle| idle.idle_ps == 0 && idle.spinning == 0)
+        self.try_spin(|idle| wake::nobody_would_look(idle.idle_ps, idle.spinning))
     }
 
     /// Starts to spin whatever the others do: for an M whose second look has found work.
@@ -191,7 +192,7 @@ impl IdleWord {
         dekker_fence();
         match Idle::unpack(before).spinning {
             0 => panic!("stop_spinning: nobody was spinning"),
-            1 => LastSpinner::Yes,
+            before if wake::is_last_spinner(before) => LastSpinner::Yes,
             _ => LastSpinner::No,
         }
     }

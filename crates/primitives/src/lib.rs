@@ -9,7 +9,6 @@
 //! | `list.rs` | [`List`], intrusive FIFO |
 //! | `ring.rs` | [`Ring`], the run queue of a P |
 //! | `next.rs` | [`NextSlot`], `runnext` |
-//! | `steal.rs` | [`grab_count`], [`StealOrder`]: how much to take, and whom to ask first |
 //! | `idle.rs` | [`IdleWord`], idle Ps and spinning Ms |
 //! | `note.rs` | [`Note`], one-shot sleep and wake |
 //! | `keeper.rs` | [`Keeper`], who sleeps until the earliest timer |
@@ -39,7 +38,6 @@ mod owner;
 mod readiness;
 mod ring;
 mod status;
-mod steal;
 pub mod sync;
 #[cfg(all(test, not(loom)))]
 mod testing;
@@ -59,7 +57,6 @@ pub use owner::{Entered, Intr, Owner, Retake, Retaking, Settled, TakerToken};
 pub use readiness::{Direction, Directions, Edges, Readiness, Room, Sink, TaskNode, Tasks, WaitNode, Woken};
 pub use ring::{Full, Ring, RingOwner, keep_order};
 pub use status::{Parked, Readied, Scan, Status, StatusWord};
-pub use steal::{StealIter, StealOrder, grab_count};
 pub use token::{Token, TokenWord, Unpark};
 
 /// This file, as the compiler was told of it: by it dumps know which code is this crate's.

@@ -22,6 +22,7 @@
 
 use crate::list::{Linked, List};
 use crate::sync::{AtomicPtr, AtomicU32, Ordering, Padded, const_fn, null_slots, relax};
+use gosched_rules::batch::{overflow_count, steal_count};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -64,10 +65,13 @@ impl<T> std::fmt::Debug for Full<T> {
 }
 
 impl<T, const CAP: usize> Ring<T, CAP> {
-    const HALF: u32 = {
+    /// How many make room when the ring is full.
+    const OVERFLOW: u32 = {
         assert!(CAP >= 2 && CAP.is_power_of_two() && CAP <= 1 << 16, "CAP must be a power of two");
-        CAP as u32 / 2
+        overflow_count(CAP) as u32
     };
+    /// The most that a thief takes.
+    const MOST_STOLEN: u32 = steal_count(CAP as u32);
 
     const_fn! {
         /// The empty ring.
@@ -230,7 +234,10 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
     pub fn steal_from(&self, victim: &Ring<T, CAP>) -> Option<NonNull<T>> {
         assert!(!std::ptr::eq(self.ring, victim), "stealing from oneself");
         let tail = self.tail();
-        assert!(self.room(tail) >= Ring::<T, CAP>::HALF, "stealing into a ring that is not empty enough");
+        assert!(
+            self.room(tail) >= Ring::<T, CAP>::MOST_STOLEN,
+            "stealing into a ring that is not empty enough"
+        );
         let taken = self.grab(victim, tail)?;
         // The last one was written to a slot that is not published: it is returned instead.
         let last = tail.wrapping_add(taken - 1);
@@ -251,8 +258,8 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
             if available == 0 {
                 return None;
             }
-            let n = available - available / 2;
-            if n > Ring::<T, CAP>::HALF {
+            let n = steal_count(available);
+            if n > Ring::<T, CAP>::MOST_STOLEN {
                 // Head and tail were read at different moments.
                 relax();
                 continue;
@@ -280,7 +287,7 @@ impl<T: Linked, const CAP: usize> RingOwner<'_, T, CAP> {
     #[must_use = "None: thieves made room, push again; Some: the batch must be queued"]
     pub fn overflow(&self, extra: NonNull<T>, mut order: impl FnMut(usize) -> usize) -> Option<List<T>> {
         let ring = self.ring;
-        let half = Ring::<T, CAP>::HALF;
+        let half = Ring::<T, CAP>::OVERFLOW;
         let head = ring.head.load(Ordering::Relaxed);
         if self.tail().wrapping_sub(head) as usize != CAP {
             return None;

@@ -9,9 +9,9 @@
 
 mod support;
 
-use gosched_primitives::{
-    Full, IdleWord, LastSpinner, List, Lock, NextSlot, Note, Ring, Spinning, StealOrder, grab_count, sync,
-};
+use gosched_primitives::{Full, IdleWord, LastSpinner, List, Lock, NextSlot, Note, Ring, Spinning, sync};
+use gosched_rules::batch::grab_count;
+use gosched_rules::steal::StealOrder;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@
 
 use core::ptr::NonNull;
 
-use gosched_primitives::StealOrder;
+use gosched_rules::steal::StealOrder;
 
 use super::{Sched, schedule};
 use crate::g::G;

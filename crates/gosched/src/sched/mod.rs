@@ -59,7 +59,9 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-use gosched_primitives::{IdleWord, Keeper, List, Lock, StealOrder, TakerToken, grab_count};
+use gosched_primitives::{IdleWord, Keeper, List, Lock, TakerToken};
+use gosched_rules::batch::grab_count;
+use gosched_rules::steal::StealOrder;
 use gosched_switch::StackPool;
 
 use crate::fatal::fatal;

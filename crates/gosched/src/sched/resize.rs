@@ -6,7 +6,8 @@
 
 use core::sync::atomic::Ordering;
 
-use gosched_primitives::{List, StealOrder};
+use gosched_primitives::List;
+use gosched_rules::steal::StealOrder;
 use gosched_switch::StackClass;
 
 use super::Sched;

@@ -1,7 +1,7 @@
 //! What the library decides, as functions of plain values.
 //!
 //! How much is taken from the global queue, in which order a thief asks, and who may spin or is woken is
-//! asked of `gosched-primitives` itself ([`gosched_primitives::grab_count`], [`gosched_primitives::StealOrder`],
+//! asked of the library itself ([`gosched_rules::batch::grab_count`], [`gosched_rules::steal::StealOrder`],
 //! [`gosched_primitives::IdleWord`]). What stands here is inside the library, mixed with what it acts on;
 //! these functions are to be replaced by the library's own as soon as it has them as public functions of
 //! plain values. Each names the place it repeats.

@@ -8,7 +8,8 @@
 //! - what a P does between two bursts happens at one event; its costs add up in a local time `t`, at
 //!   which the next burst begins.
 
-use gosched_primitives::{IdleWord, Spinning, StealIter, StealOrder};
+use gosched_primitives::{IdleWord, Spinning};
+use gosched_rules::steal::{StealIter, StealOrder};
 
 use super::global::{Global, Rank};
 use super::lines::{FOREIGN, Line, Nodes};

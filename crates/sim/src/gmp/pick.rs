@@ -4,7 +4,8 @@
 //! victim with work as things are now, and gets there after so many looks; by then the work may be gone,
 //! and it goes on from there. What appears behind its back is found in the next round.
 
-use gosched_primitives::{StealOrder, grab_count};
+use gosched_rules::batch::grab_count;
+use gosched_rules::steal::StealOrder;
 
 use super::Stealing;
 use super::decisions::{self, RING, STEAL_ROUNDS};
