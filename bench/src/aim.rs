@@ -1,4 +1,4 @@
-//! What a row has to reach (DESIGN.md, D8), and whether it did.
+//! What a row has to reach (D8, `docs/design.md`), and whether it did.
 
 use std::fmt;
 

@@ -18,15 +18,15 @@ const MOST_BYTES: usize = 16 * 1024;
 
 /// Memory for some values.
 #[derive(Debug)]
-struct Ring<T> {
+struct ValueRing<T> {
     slots: Box<[MaybeUninit<T>]>,
     head: usize,
     len: usize,
 }
 
-impl<T> Ring<T> {
-    fn new(slots: usize) -> Ring<T> {
-        Ring { slots: Box::new_uninit_slice(slots), head: 0, len: 0 }
+impl<T> ValueRing<T> {
+    fn new(slots: usize) -> ValueRing<T> {
+        ValueRing { slots: Box::new_uninit_slice(slots), head: 0, len: 0 }
     }
 
     #[inline]
@@ -81,7 +81,7 @@ impl<T> Ring<T> {
 /// A ring on its way into a buffer or out of it.
 #[derive(Debug)]
 pub struct Room<T> {
-    ring: Ring<T>,
+    ring: ValueRing<T>,
     next: *mut Room<T>,
 }
 
@@ -91,7 +91,7 @@ unsafe impl<T: Send> Send for Room<T> {}
 impl<T> Room<T> {
     /// Room for `slots` values. Allocates.
     pub fn new(slots: usize) -> Box<Room<T>> {
-        Box::new(Room { ring: Ring::new(slots), next: null_mut() })
+        Box::new(Room { ring: ValueRing::new(slots), next: null_mut() })
     }
 }
 
@@ -117,7 +117,7 @@ pub struct NoRoom {
 /// The values in a channel.
 #[derive(Debug)]
 pub struct Buffer<T> {
-    ring: Ring<T>,
+    ring: ValueRing<T>,
     len: usize,
     /// The chain behind `ring`: its first and its last.
     first: *mut Room<T>,
@@ -133,7 +133,7 @@ impl<T> Buffer<T> {
     /// A buffer with room for `slots` values. Allocates.
     pub fn new(slots: usize) -> Buffer<T> {
         Buffer {
-            ring: Ring::new(slots),
+            ring: ValueRing::new(slots),
             len: 0,
             first: null_mut(),
             last: null_mut(),

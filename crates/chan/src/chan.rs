@@ -1,6 +1,6 @@
 //! A channel: a lock, a buffer, and the queues of those who wait (D6). One core for all capacities.
 //!
-//! Nothing here waits or wakes. An operation is one call on [`State`], under the lock. It says what happened and whom to wake,
+//! Nothing here waits or wakes. An operation is one call on [`ChanState`], under the lock. It says what happened and whom to wake,
 //! after the lock is released; or that the caller has to wait: then the caller queues its [`Sudog`], releases
 //! the lock and sleeps, all in the way of its kind.
 //!
@@ -8,7 +8,7 @@
 //! - if a receiver waits, the buffer is empty;
 //! - if a sender waits, the buffer is full: values and reserved places make up the capacity. So nobody can overtake a sender that
 //!   waits for a place: whoever frees one gives it to the first of them, under the same lock;
-//! - on a closed channel nobody waits, once [`State::end_one`] has returned `None`;
+//! - on a closed channel nobody waits, once [`ChanState::end_one`] has returned `None`;
 //! - values are moved by copying their bytes: out of a slot whose owner waits (claimed) or is the caller.
 //!
 //! **Senders without a value.** A `select` learns which of its sends is chosen before its value is computed. So it *reserves*:
@@ -42,7 +42,7 @@ use crate::sudog::{Queue, Sudog, Verdict};
 /// assert_eq!(unsafe { slot.assume_init() }, "hello");
 /// ```
 pub struct Chan<T, W> {
-    state: Lock<State<T, W>>,
+    state: Lock<ChanState<T, W>>,
 }
 
 impl<T, W> Chan<T, W> {
@@ -58,7 +58,7 @@ impl<T, W> Chan<T, W> {
 
     fn with(capacity: usize, buffer: Buffer<T>) -> Chan<T, W> {
         Chan {
-            state: Lock::new(State {
+            state: Lock::new(ChanState {
                 closed: false,
                 capacity,
                 reserved: 0,
@@ -73,19 +73,19 @@ impl<T, W> Chan<T, W> {
 
     /// Locks it.
     #[inline]
-    pub fn lock(&self) -> LockGuard<'_, State<T, W>> {
+    pub fn lock(&self) -> LockGuard<'_, ChanState<T, W>> {
         self.state.lock()
     }
 
     /// The lock itself, for a `select`, which holds several.
-    pub fn raw_lock(&self) -> &Lock<State<T, W>> {
+    pub fn raw_lock(&self) -> &Lock<ChanState<T, W>> {
         &self.state
     }
 }
 
 /// A channel whose lock is held.
 #[derive(Debug)]
-pub struct State<T, W> {
+pub struct ChanState<T, W> {
     closed: bool,
     capacity: usize,
     /// Places in the buffer that belong to senders whose values are still to come.
@@ -97,7 +97,7 @@ pub struct State<T, W> {
     send_watchers: Queue<W>,
 }
 
-impl<T, W> State<T, W> {
+impl<T, W> ChanState<T, W> {
     /// How many values it holds.
     pub fn len(&self) -> usize {
         self.buffer.len()
@@ -295,7 +295,7 @@ impl<T, W> State<T, W> {
         self.pass_place()
     }
 
-    /// Binds a receiver to the sender without a value that it has claimed: the value will be [delivered](State::deliver) to it.
+    /// Binds a receiver to the sender without a value that it has claimed: the value will be [delivered](ChanState::deliver) to it.
     ///
     /// # Safety
     /// `sender` is from [`Received::Offered`], and not yet woken. `receiver` neither moves nor dies, and its ticket is open and
@@ -328,10 +328,10 @@ impl<T, W> State<T, W> {
         Ok(waiter.or_else(|| node.claim()))
     }
 
-    /// Tells a receiver that waits for a delivery that none will come. `Err` as in [`deliver`](State::deliver).
+    /// Tells a receiver that waits for a delivery that none will come. `Err` as in [`deliver`](ChanState::deliver).
     ///
     /// # Safety
-    /// As for [`deliver`](State::deliver), instead of it.
+    /// As for [`deliver`](ChanState::deliver), instead of it.
     pub unsafe fn disappoint(
         &mut self,
         receiver: NonNull<Sudog<W>>,
@@ -395,20 +395,20 @@ impl<T, W> State<T, W> {
     ///
     /// # Safety
     /// The node is in no queue, and stays where it is until it was taken out by whoever claimed it, or by
-    /// [`dequeue`](State::dequeue).
+    /// [`dequeue`](ChanState::dequeue).
     #[inline]
     pub unsafe fn enqueue(&mut self, side: Side, node: &Sudog<W>) {
         // SAFETY: by contract.
         unsafe { self.queue(side).push(node) };
     }
 
-    /// Takes a waiter out of its queue, if it is still there.
+    /// Takes a waiter out of its queue, if it is still there. Returns whether it was.
     ///
     /// # Safety
     /// The node was queued on this side of this channel, or nowhere.
-    pub unsafe fn dequeue(&mut self, side: Side, node: &Sudog<W>) {
+    pub unsafe fn dequeue(&mut self, side: Side, node: &Sudog<W>) -> bool {
         // SAFETY: by contract.
-        unsafe { self.queue(side).remove(node) };
+        unsafe { self.queue(side).remove(node) }
     }
 
     /// How many wait on this side.
@@ -438,7 +438,7 @@ impl<T, W> State<T, W> {
     }
 
     /// One of those who watch and should look, to be woken: call it until there is none, after every change while the channel
-    /// [is watched](State::is_watched).
+    /// [is watched](ChanState::is_watched).
     #[must_use = "the waiter has to be woken"]
     pub fn end_watch(&mut self) -> Option<W> {
         if !self.recv_watchers.is_empty()
@@ -453,7 +453,7 @@ impl<T, W> State<T, W> {
         None
     }
 
-    /// Closes the channel. Returns whether it was open. Those who wait are told by [`end_one`](State::end_one).
+    /// Closes the channel. Returns whether it was open. Those who wait are told by [`end_one`](ChanState::end_one).
     pub fn close(&mut self) -> bool {
         !core::mem::replace(&mut self.closed, true)
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `sudog.rs` | [`Sudog`], one who waits at a channel, and the [`Queue`]s they wait in |
 //! | `buffer.rs` | [`Buffer`], the values in a channel |
-//! | `chan.rs` | [`Chan`] and what can be done with it while its lock is held ([`State`]) |
+//! | `chan.rs` | [`Chan`] and what can be done with it while its lock is held ([`ChanState`]) |
 //! | `outcome.rs` | what they say: [`Sent`], [`Received`], ... |
 //! | `select.rs` | [`Selection`], several channels at once |
 
@@ -17,7 +17,7 @@ mod select;
 mod sudog;
 
 pub use buffer::{Buffer, NoRoom, Room};
-pub use chan::{Chan, State};
+pub use chan::{Chan, ChanState};
 pub use outcome::{Filled, Offers, Received, Reserved, Sent, Side};
 pub use select::{AsOperation, Chosen, Interest, Operation, Polled, RecvOp, Selection, SendOp, chosen};
 pub use sudog::{Queue, Sudog, Verdict};

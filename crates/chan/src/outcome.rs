@@ -17,7 +17,7 @@ pub enum Sent<W> {
     Full,
     /// The channel is closed; it was not moved.
     Closed,
-    /// There is no memory for it; it was not moved. See [`supply`](crate::State::supply).
+    /// There is no memory for it; it was not moved. See [`supply`](crate::ChanState::supply).
     NoRoom(NoRoom),
 }
 
@@ -33,7 +33,7 @@ pub enum Received<W> {
     Closed,
     /// There is nothing but a sender without a value, and [`Offers::Decline`] was said.
     Offer,
-    /// A sender without a value was claimed. The receiver [binds](crate::State::bind) itself to it, has it woken, and waits.
+    /// A sender without a value was claimed. The receiver [binds](crate::ChanState::bind) itself to it, has it woken, and waits.
     Offered(NonNull<Sudog<W>>, W),
 }
 
@@ -50,9 +50,9 @@ pub enum Offers {
 #[derive(Debug)]
 #[must_use]
 pub enum Reserved<W> {
-    /// A place in the buffer: see [`fill`](crate::State::fill).
+    /// A place in the buffer: see [`fill`](crate::ChanState::fill).
     Place,
-    /// A receiver who waits for the value: see [`deliver`](crate::State::deliver).
+    /// A receiver who waits for the value: see [`deliver`](crate::ChanState::deliver).
     Peer(NonNull<Sudog<W>>, Option<W>),
     /// Nothing; the sender may wait.
     Full,

@@ -21,7 +21,7 @@ use crate::sudog::{Sudog, Verdict};
 pub enum Chosen<W> {
     /// A value is in the slot.
     Value,
-    /// As `Value`, and the channel has memory to be freed ([`State::take_garbage`](crate::State::take_garbage)).
+    /// As `Value`, and the channel has memory to be freed ([`ChanState::take_garbage`](crate::ChanState::take_garbage)).
     ValueAndGarbage,
     /// The channel is closed.
     Closed,
@@ -72,7 +72,7 @@ pub unsafe trait Operation<W> {
     /// Binds a receive to the sender that `poll` has claimed.
     ///
     /// # Safety
-    /// The lock is held; else as for [`State::bind`](crate::State::bind).
+    /// The lock is held; else as for [`ChanState::bind`](crate::ChanState::bind).
     unsafe fn bind(&self, sender: NonNull<Sudog<W>>, receiver: &Sudog<W>);
 
     /// Whether it need not wait.
@@ -84,13 +84,13 @@ pub unsafe trait Operation<W> {
     /// Queues a waiter. Returns whether somebody watches this channel: see [`end_watch`](Operation::end_watch).
     ///
     /// # Safety
-    /// The lock is held; else as for [`State::enqueue`](crate::State::enqueue).
+    /// The lock is held; else as for [`ChanState::enqueue`](crate::ChanState::enqueue).
     unsafe fn enqueue(&self, interest: Interest, node: &Sudog<W>) -> bool;
 
     /// Takes a waiter out of its queue, if it is still there.
     ///
     /// # Safety
-    /// The lock is held; else as for [`State::dequeue`](crate::State::dequeue).
+    /// The lock is held; else as for [`ChanState::dequeue`](crate::ChanState::dequeue).
     unsafe fn dequeue(&self, interest: Interest, node: &Sudog<W>);
 
     /// One of those who watch this channel and should look, to be woken. `None` if there is none.
@@ -326,7 +326,7 @@ impl<'s, O> Selection<'s, O> {
     /// first. Returns whether somebody watches one of the channels: see [`Operation::end_watch`].
     ///
     /// # Safety
-    /// The locks are held. As for [`State::enqueue`](crate::State::enqueue), for each.
+    /// The locks are held. As for [`ChanState::enqueue`](crate::ChanState::enqueue), for each.
     pub unsafe fn enqueue<W>(&self, interest: Interest, nodes: &[Sudog<W>]) -> bool
     where
         O: AsOperation<W>,

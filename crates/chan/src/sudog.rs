@@ -13,9 +13,9 @@
 //! - after it has won the claim and until it wakes the owner, the winner may use the node and the slot: their owner waits.
 
 use core::cell::Cell;
-use core::ptr::{NonNull, null};
+use core::ptr::NonNull;
 
-use gosched_primitives::{Claim, Outcome};
+use gosched_primitives::{Claim, DoubleList, DoublyLinked, Links, Outcome};
 
 /// What has become of a waiter, written by whoever ended its wait.
 #[derive(Debug)]
@@ -45,9 +45,7 @@ impl<W> Copy for Verdict<W> {}
 /// One who waits at one channel. A `select` has one for each of its cases, all with the same ticket.
 #[derive(Debug)]
 pub struct Sudog<W> {
-    prev: Cell<*const Sudog<W>>,
-    next: Cell<*const Sudog<W>>,
-    queued: Cell<bool>,
+    links: Links<Sudog<W>>,
     /// The owner, an async task, is gone: whoever was to deliver a value to it does something else with it.
     orphan: Cell<bool>,
     ticket: NonNull<Claim<W>>,
@@ -55,6 +53,14 @@ pub struct Sudog<W> {
     slot: *mut (),
     ticket_use: TicketUse,
     verdict: Cell<Verdict<W>>,
+}
+
+// SAFETY: always the same field.
+unsafe impl<W> DoublyLinked for Sudog<W> {
+    #[inline]
+    fn links(&self) -> &Links<Sudog<W>> {
+        &self.links
+    }
 }
 
 /// Who may claim a node's ticket.
@@ -71,9 +77,7 @@ impl<W> Sudog<W> {
     /// and a sender's comes from; null for one that has no value to give yet, or that only watches.
     pub fn new(ticket: &Claim<W>, outcome: Outcome, slot: *mut ()) -> Sudog<W> {
         Sudog {
-            prev: Cell::new(null()),
-            next: Cell::new(null()),
-            queued: Cell::new(false),
+            links: Links::new(),
             orphan: Cell::new(false),
             ticket: NonNull::from(ticket),
             outcome,
@@ -132,11 +136,6 @@ impl<W> Sudog<W> {
         self.slot
     }
 
-    /// Whether it is in a queue. Under the lock.
-    pub fn is_queued(&self) -> bool {
-        self.queued.get()
-    }
-
     pub(crate) fn set_orphan(&self) {
         self.orphan.set(true);
     }
@@ -162,10 +161,7 @@ impl<W> Sudog<W> {
 
 /// A queue of waiters, first come, first served.
 #[derive(Debug)]
-pub struct Queue<W> {
-    head: *const Sudog<W>,
-    tail: *const Sudog<W>,
-}
+pub struct Queue<W>(DoubleList<Sudog<W>>);
 
 // SAFETY: a queue lies behind a lock, and so do the nodes in it; the waiters in their tickets go to whoever claims them.
 unsafe impl<W: Send> Send for Queue<W> {}
@@ -173,20 +169,18 @@ unsafe impl<W: Send> Send for Queue<W> {}
 impl<W> Queue<W> {
     /// An empty queue.
     pub const fn new() -> Queue<W> {
-        Queue { head: null(), tail: null() }
+        Queue(DoubleList::new())
     }
 
     /// Whether nobody is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.head.is_null()
+        self.0.is_empty()
     }
 
     /// Those who are queued and whose wait nobody has ended.
     fn open(&self) -> impl Iterator<Item = &Sudog<W>> {
-        // SAFETY: queued nodes are alive.
-        let queued = core::iter::successors(self.first(), |node| unsafe { node.next.get().as_ref() });
-        queued.filter(|node| node.is_open())
+        self.0.iter().filter(|node| node.is_open())
     }
 
     /// Whether somebody is queued whose wait nobody has ended.
@@ -205,58 +199,22 @@ impl<W> Queue<W> {
     /// The node is in no queue and neither moves nor dies until it is out of this one; nobody touches it but under the lock
     /// that guards this queue.
     pub unsafe fn push(&mut self, node: &Sudog<W>) {
-        node.prev.set(self.tail);
-        node.next.set(null());
-        node.queued.set(true);
-        // SAFETY: queued nodes are alive.
-        match unsafe { self.tail.as_ref() } {
-            Some(tail) => tail.next.set(node),
-            None => self.head = node,
-        }
-        self.tail = node;
+        // SAFETY: by contract.
+        unsafe { self.0.push_back(node) };
     }
 
-    /// Takes a node out, if it is still in.
+    /// Takes a node out, if it is still in. Returns whether it was.
     ///
     /// # Safety
     /// The node is in this queue or in none.
-    pub unsafe fn remove(&mut self, node: &Sudog<W>) {
-        if !node.queued.get() {
-            return;
-        }
-        node.queued.set(false);
-        let (prev, next) = (node.prev.get(), node.next.get());
-        // SAFETY: queued nodes are alive.
-        match unsafe { prev.as_ref() } {
-            Some(prev) => prev.next.set(next),
-            None => self.head = next,
-        }
-        // SAFETY: as above.
-        match unsafe { next.as_ref() } {
-            Some(next) => next.prev.set(prev),
-            None => self.tail = prev,
-        }
+    pub unsafe fn remove(&mut self, node: &Sudog<W>) -> bool {
+        // SAFETY: by contract.
+        unsafe { self.0.remove(node) }
     }
 
     /// The first one.
     pub(crate) fn first(&self) -> Option<&Sudog<W>> {
-        // SAFETY: queued nodes are alive.
-        unsafe { self.head.as_ref() }
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<NonNull<Sudog<W>>> {
-        let node = NonNull::new(self.head.cast_mut())?;
-        // SAFETY: queued nodes are alive.
-        let waiter = unsafe { node.as_ref() };
-        self.head = waiter.next.get();
-        // SAFETY: as above.
-        match unsafe { self.head.as_ref() } {
-            Some(next) => next.prev.set(null()),
-            None => self.tail = null(),
-        }
-        waiter.queued.set(false);
-        Some(node)
+        self.0.first()
     }
 
     /// Ends the wait of the first one whose wait is not over. The node may be used until the waiter is woken.
@@ -275,7 +233,7 @@ impl<W> Queue<W> {
     #[inline]
     #[must_use = "the waiter has to be woken"]
     pub(crate) fn try_claim_first(&mut self) -> Option<(NonNull<Sudog<W>>, W)> {
-        let node = self.pop()?;
+        let node = self.0.pop_front()?;
         // SAFETY: just taken out under the lock, which its owner takes before it lets it go.
         let waiter = unsafe { node.as_ref() }.claim()?;
         Some((node, waiter))

@@ -40,8 +40,8 @@ enum Phase {
 /// The watch is kept by the test's own thread, by means of std alone: it must work when the scheduler does not.
 #[track_caller]
 pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
-    let progress = Arc::new(Progress { phase: Mutex::new(Phase::Waiting), bell: Condvar::new() });
-    let at_end = AtEnd(Arc::clone(&progress));
+    let progress = Arc::new(MainProgress { phase: Mutex::new(Phase::Waiting), bell: Condvar::new() });
+    let at_end = ReachEnd(Arc::clone(&progress));
     let handle = thread::spawn_main(
         move || {
             at_end.0.reach(Phase::Begun);
@@ -64,12 +64,12 @@ pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + '
 }
 
 /// A phase, and a bell for when the next one is reached.
-struct Progress {
+struct MainProgress {
     phase: Mutex<Phase>,
     bell: Condvar,
 }
 
-impl Progress {
+impl MainProgress {
     fn reach(&self, phase: Phase) {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
         self.bell.notify_all();
@@ -87,9 +87,9 @@ impl Progress {
 }
 
 /// The end of the closure, however it ends.
-struct AtEnd(Arc<Progress>);
+struct ReachEnd(Arc<MainProgress>);
 
-impl Drop for AtEnd {
+impl Drop for ReachEnd {
     fn drop(&mut self) {
         self.0.reach(Phase::Ended);
     }

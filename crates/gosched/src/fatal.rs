@@ -11,7 +11,7 @@
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::sys::errno;
+use crate::sys::{process, stderr};
 
 /// Exit status of every fatal error, as in Go.
 pub(crate) const EXIT_STATUS: i32 = 2;
@@ -19,10 +19,8 @@ pub(crate) const EXIT_STATUS: i32 = 2;
 /// Writes `text` to standard error without std's lock. A failing write is ignored: nobody is left to tell.
 pub(crate) fn write_stderr(mut text: &[u8]) {
     while !text.is_empty() {
-        // SAFETY: the pointer and length describe `text`.
-        let n = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
-        match usize::try_from(n) {
-            Ok(n) if n > 0 => text = &text[n.min(text.len())..],
+        match stderr::write(text) {
+            Some(n) if n > 0 => text = &text[n..],
             _ => return,
         }
     }
@@ -30,33 +28,19 @@ pub(crate) fn write_stderr(mut text: &[u8]) {
 
 /// How long a text that the process goes on after waits for a reader.
 const PATIENCE_MS: i32 = 1000;
-/// What a pipe that is ready takes without waiting.
-const PIECE: usize = libc::PIPE_BUF;
 
 /// As [`write_stderr`], but what nobody reads within a second is dropped; and so is the next text at once, until there is
 /// somebody who reads.
 pub(crate) fn offer_stderr(text: &[u8]) {
     static UNREAD: AtomicBool = AtomicBool::new(false);
-    for piece in text.chunks(PIECE) {
+    for piece in text.chunks(stderr::PIECE) {
         let patience = if UNREAD.load(Ordering::Relaxed) { 0 } else { PATIENCE_MS };
-        let ready = is_stderr_ready(patience);
+        let ready = stderr::is_ready(patience);
         UNREAD.store(!ready, Ordering::Relaxed);
         if !ready {
             return;
         }
         write_stderr(piece);
-    }
-}
-
-/// Whether a write to standard error would return at once, within so many milliseconds.
-fn is_stderr_ready(patience: i32) -> bool {
-    loop {
-        let mut stderr = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
-        // SAFETY: the pointer is to one structure.
-        match unsafe { libc::poll(&mut stderr, 1, patience) } {
-            -1 if errno::get() == libc::EINTR => {}
-            ready => return ready > 0,
-        }
     }
 }
 
@@ -103,8 +87,12 @@ pub(crate) fn warn(args: fmt::Arguments<'_>) {
 /// Prints `fatal error: ...` and ends the process with status 2, running no destructors and no exit handlers.
 pub(crate) fn die(args: fmt::Arguments<'_>) -> ! {
     say(format_args!("fatal error: {args}\n"));
-    // SAFETY: _exit has no preconditions.
-    unsafe { libc::_exit(EXIT_STATUS) }
+    end()
+}
+
+/// Ends the process after a fatal error was said.
+pub(crate) fn end() -> ! {
+    process::exit_at_once(EXIT_STATUS)
 }
 
 /// `fatal!("...", ...)`: the format form of [`die`].

@@ -1,4 +1,4 @@
-//! `std::io`, with a standard input whose readers are announced as calls that may block their thread (S19).
+//! `std::io`, with a standard input whose readers are announced as calls that may block their thread.
 //!
 //! Everything but [`stdin`] is std's own, re-exported.
 //!

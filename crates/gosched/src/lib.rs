@@ -41,8 +41,9 @@
 //! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
 //! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order),
 //! `seed=n` (random choices begin there), `deadlock=0` (no look whether all goroutines are asleep for ever), `migrate=1`
-//! (every moving call really moves: for tests) and `stall=ms` (who holds its thread for longer, computing or blocked, is
-//! reported with its stack, once for each place).
+//! (every moving call really moves: for tests), `stall=ms` (who holds its thread for longer, computing or blocked, is
+//! reported with its stack, once for each place), and `policy=0` or `policy.NAME=0` (what the scheduler does beyond Go's rules
+//! is switched off, all of it or one: to find out what it is worth for a program).
 //!
 //! # When it hangs
 //!
@@ -51,20 +52,20 @@
 //! starts; also if it is ignored then, as in a program that a script has started with `&`. A program that wants something
 //! else says so after that. [`runtime::stacks`] gives the same text at any time. When no goroutine can ever run again, the process says so with
 //! the same dump, and ends with status 2.
+//!
+//! # Platforms
+//!
+//! Linux on x86-64. All that depends on the CPU is one file, in `src/arch` of the crate `gosched-switch`; without one for
+//! the target the build stops there and says so. What is known of a second one is in that crate's README.
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-compile_error!(
-    "gosched runs on Linux on x86_64; another architecture needs one file in gosched-switch's src/arch"
-);
-
 pub mod chan;
 pub mod context;
+mod debug;
 #[allow(unsafe_code)]
 mod dump;
-#[allow(unsafe_code)]
 mod fatal;
 pub mod fs;
 pub mod future;

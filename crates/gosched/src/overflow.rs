@@ -24,6 +24,5 @@ pub(crate) fn on_fault(address: usize) {
         if name.is_empty() { "" } else { "\"" },
         limit / 1024,
     ));
-    // SAFETY: _exit has no preconditions and runs no handlers.
-    unsafe { libc::_exit(fatal::EXIT_STATUS) }
+    fatal::end()
 }

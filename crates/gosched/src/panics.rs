@@ -31,7 +31,7 @@ pub(crate) fn install_hook() {
     }
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let _turn = Turn::take();
+        let _turn = PrintTurn::take();
         name_goroutine();
         previous(info);
     }));
@@ -61,10 +61,10 @@ static TURNS: Mutex<Turns> = Mutex::new(Turns { current: None, taken: 0 });
 static GIVEN_BACK: Condvar = Condvar::new();
 
 /// The right to print.
-struct Turn(u64);
+struct PrintTurn(u64);
 
-impl Turn {
-    fn take() -> Turn {
+impl PrintTurn {
+    fn take() -> PrintTurn {
         let mut turns = lock();
         while let Some(current) = turns.current {
             // Somebody else's turn, given back or taken over, is a new one to wait for.
@@ -78,11 +78,11 @@ impl Turn {
         }
         turns.taken += 1;
         turns.current = Some(turns.taken);
-        Turn(turns.taken)
+        PrintTurn(turns.taken)
     }
 }
 
-impl Drop for Turn {
+impl Drop for PrintTurn {
     fn drop(&mut self) {
         let mut turns = lock();
         if turns.current == Some(self.0) {

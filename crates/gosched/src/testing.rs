@@ -5,16 +5,18 @@ use std::io::Read;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use gosched_primitives::Status;
+use gosched_primitives::Parked;
 
+use crate::debug::{self, Policy};
 use crate::g::G;
+use crate::m::M;
 
 /// Headers in the state of queued goroutines. They have no closure: nobody may run them.
 pub(crate) fn runnable(n: usize) -> Vec<NonNull<G>> {
     (0..n)
         .map(|_| {
             let g: &'static G = Box::leak(Box::new(G::idle()));
-            g.transition(Status::Idle, Status::Runnable);
+            g.create();
             NonNull::from(g)
         })
         .collect()
@@ -23,24 +25,37 @@ pub(crate) fn runnable(n: usize) -> Vec<NonNull<G>> {
 /// Headers in the state of parked goroutines.
 pub(crate) fn waiting(n: usize) -> Vec<NonNull<G>> {
     let gs = runnable(n);
+    let m = M::new();
     for g in &gs {
         // SAFETY: leaked by `runnable`.
         let g = unsafe { g.as_ref() };
-        g.transition(Status::Runnable, Status::Running);
-        g.transition(Status::Running, Status::Parking);
-        g.transition(Status::Parking, Status::Waiting);
+        g.execute(m);
+        g.park();
+        assert_eq!(g.park_m(), Parked::Waiting);
     }
     gs
+}
+
+/// A test that shows a policy says so here, and ends if that policy is off; every other test passes without any of them.
+pub(crate) fn shows(policy: Policy) -> bool {
+    let on = !debug::get().off.contains(policy);
+    if !on {
+        println!("this shows the policy {}, which is off", policy.name());
+    }
+    on
 }
 
 const CHILD: &str = "GOSCHED_TEST_CHILD";
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// What a child process left behind.
-pub(crate) struct Ended {
+pub(crate) struct ExitedChild {
     pub(crate) status: ExitStatus,
     pub(crate) stderr: String,
 }
+
+/// What a child ends with whose body has come to its end: not 0, which a child has, too, that knows no test of that name.
+const DONE: i32 = 43;
 
 /// Whether this process is the child that runs the test called `name`.
 fn is_child(name: &str) -> bool {
@@ -49,10 +64,10 @@ fn is_child(name: &str) -> bool {
 
 /// Runs `body` in a process of its own, with `procs` Ps: the test called `name` starts the test binary again for
 /// itself alone. Returns in the parent. A child that hangs is killed, and the test fails.
-pub(crate) fn in_child(name: &str, procs: u32, body: impl FnOnce() + Send) -> Option<Ended> {
+pub(crate) fn in_child(name: &str, procs: u32, body: impl FnOnce() + Send) -> Option<ExitedChild> {
     if is_child(name) {
         crate::run(body);
-        std::process::exit(0);
+        std::process::exit(DONE);
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
@@ -79,12 +94,12 @@ pub(crate) fn in_child(name: &str, procs: u32, body: impl FnOnce() + Send) -> Op
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    Some(Ended { status, stderr: reader.join().unwrap() })
+    Some(ExitedChild { status, stderr: reader.join().unwrap() })
 }
 
 /// As [`in_child`], for a body that must succeed.
 pub(crate) fn succeeds_in_child(name: &str, procs: u32, body: impl FnOnce() + Send) {
     if let Some(ended) = in_child(name, procs, body) {
-        assert!(ended.status.success(), "{name}: {}\n{}", ended.status, ended.stderr);
+        assert_eq!(ended.status.code(), Some(DONE), "{name}: {}\n{}", ended.status, ended.stderr);
     }
 }

@@ -241,7 +241,8 @@ fn locks_joins_and_waits_last() {
     lasts(|| {
         let barrier = Arc::new(Barrier::new(2));
         let other = Arc::clone(&barrier);
-        (move || assert!(!barrier.wait().is_leader()), move || assert!(other.wait().is_leader()))
+        // Who leads is who comes last, and on a busy machine that may be either.
+        (move || _ = barrier.wait(), move || _ = other.wait())
     });
     lasts(|| {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));

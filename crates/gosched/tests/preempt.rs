@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use common::{block_thread, child, compute_for, cpu_time, join_all, threads, tid};
+use common::{block_thread, child, compute_for, cpu_time, join_all, shows, threads, tid};
 use gosched::{go, runtime, thread, yield_now};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -323,8 +323,8 @@ fn unwinding_without_a_p() {
 
 /// D1, S32: 200 loops of 20 ms beside 100 sleepers on 2 Ps. Few threads are needed, for the more compute without a P the
 /// longer the others may; and nobody who is woken waits behind all the loops that have not had their turn (that would be
-/// two seconds): what was woken comes first. A thread of the system's own that sleeps beside them says what the machine
-/// itself adds.
+/// two seconds): what was woken comes first, by the policy `pressure`. A thread of the system's own that sleeps beside them, and the
+/// time that all the loops take, say what the machine itself adds.
 #[test]
 fn many_loops_delay_nobody_for_long() {
     const NAP: Duration = Duration::from_millis(1);
@@ -346,10 +346,12 @@ fn many_loops_delay_nobody_for_long() {
             worst
         });
         gosched::run(|| {
+            let began = Instant::now();
             let loops: Vec<_> =
                 (0..200).map(|_| gosched::go(|| compute_for(Duration::from_millis(20)))).collect();
             let sleepers = (0..100).map(|_| gosched::go(|| worst_lateness(100, gosched::sleep))).collect();
             join_all(loops);
+            println!("all loops: {}", began.elapsed().as_millis());
             println!("threads: {}", threads());
             let worst = join_all(sleepers).into_iter().max().unwrap();
             END.store(true, Ordering::Relaxed);
@@ -360,8 +362,11 @@ fn many_loops_delay_nobody_for_long() {
     let outcome = child("many_loops_delay_nobody_for_long", body).procs(2).limit(LIMIT).run().ok();
     let value = |key| outcome.value(key).parse::<u64>().unwrap();
     assert!(value("threads") < 50, "{} threads for 200 loops", value("threads"));
-    let (worst, system) = (value("worst"), value("system"));
-    assert!(worst < 200 + 3 * system, "{worst} ms late; a thread that only sleeps was {system} ms late");
+    let (worst, system, loops) = (value("worst"), value("system"), value("all loops"));
+    if shows("pressure") {
+        let said = format!("{worst} ms late; a thread that only sleeps was {system} ms late");
+        assert!(worst < 200 + 3 * system || worst < loops / 4, "{said}; all the loops took {loops} ms");
+    }
 }
 
 /// How often the monitor has slept since it was started.

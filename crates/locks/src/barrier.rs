@@ -5,7 +5,7 @@
 use gosched_primitives::Lock;
 
 use crate::const_fn;
-use crate::line::{End, Line, Place};
+use crate::line::{Line, LineEnd, LinePlace};
 
 /// The core of a barrier. `W` is how to wake a waiter.
 ///
@@ -29,7 +29,7 @@ pub enum Arrival<'l, W> {
     /// All have arrived by it: these are to be woken.
     Last(Line<W>),
     /// To wait; being woken means that all have arrived.
-    Wait(Place<'l, W, Gathering<W>>),
+    Wait(LinePlace<'l, W, Gathering<W>>),
 }
 
 impl<W> Gathering<W> {
@@ -53,7 +53,7 @@ impl<W> Barrier<W> {
         let mut gathering = self.0.lock();
         gathering.arrived += 1;
         if gathering.arrived < n {
-            return Arrival::Wait(Place::new(gathering, |gathering| &mut gathering.line, End::Back));
+            return Arrival::Wait(LinePlace::new(gathering, |gathering| &mut gathering.line, LineEnd::Back));
         }
         Arrival::Last(gathering.let_go())
     }

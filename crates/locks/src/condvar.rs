@@ -14,7 +14,7 @@ use gosched_primitives::sync::{AtomicU32, Ordering};
 use gosched_primitives::{Lock, LockGuard};
 
 use crate::const_fn;
-use crate::line::{End, GRANTED, Node, Numbered};
+use crate::line::{GRANTED, LineEnd, Node, Numbered};
 
 /// The tag of a node that has settled is its number in line; before that it also has this bit.
 const UNSETTLED: u64 = 1 << 63;
@@ -74,29 +74,29 @@ impl<W> Condvar<W> {
     /// First step: joins the line. The caller still holds the mutex.
     ///
     /// # Safety
-    /// The node is in no line, and stays where it is until [`settle`](Condvar::settle) returned `None`, or its ticket's
-    /// outcome is known and, if that is not [`GRANTED`], [`leave`](Condvar::leave) was called.
+    /// The node is in no line, and stays where it is until [`settle`](Condvar::settle) returned
+    /// `None`, or its ticket's outcome is known and, if that is not [`GRANTED`],
+    /// [`leave`](Condvar::leave) was called. Meanwhile no other condition variable's `settle` or
+    /// `leave` is called with it.
     pub unsafe fn join(&self, node: &Node<W>) {
         let mut line = self.line.lock();
         node.set_tag(line.next | UNSETTLED);
         line.next += 1;
         // SAFETY: by contract.
-        unsafe { line.line.push(node, End::Back) };
+        unsafe { line.line.push(node, LineEnd::Back) };
         self.waiting.store(1, Ordering::Relaxed);
     }
 
     /// Second step, the mutex released: `None` if the node was notified meanwhile.
     pub fn settle<'l>(&'l self, node: &'l Node<W>) -> Option<Joined<'l, W>> {
         let line = self.line.lock();
-        node.is_linked().then_some(Joined { line, node })
+        line.line.has(node).then_some(Joined { line, node })
     }
 
     /// After a wait that was ended by something else than a notification.
     pub fn leave(&self, node: &Node<W>) {
         let mut line = self.line.lock();
-        if node.is_linked() {
-            // SAFETY: it joined this line, and is still in it.
-            unsafe { line.line.remove(node) };
+        if line.line.remove(node) {
             self.note_length(&line);
         }
     }

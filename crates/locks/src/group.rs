@@ -13,7 +13,7 @@ use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU64, Ordering};
 
 use crate::const_fn;
-use crate::line::{Acquire, End, GRANTED, Node, Numbered, Place};
+use crate::line::{Acquire, GRANTED, LineEnd, LinePlace, Node, Numbered};
 
 const QUEUED: u64 = 1;
 const ONE: u64 = 2;
@@ -125,11 +125,7 @@ impl<W> Group<W> {
 
     /// After a wait that was ended by something else than [`next_before`](Group::next_before).
     pub fn leave(&self, node: &Node<W>) {
-        let mut line = self.line.lock();
-        if node.is_linked() {
-            // SAFETY: it was put into this line, and is still in it.
-            unsafe { line.line.remove(node) };
-        }
+        self.line.lock().line.remove(node);
     }
 
     /// Sees the counter at 0, or gets a place in the line; being woken there means that it was.
@@ -146,7 +142,9 @@ impl<W> Group<W> {
             {
                 let number = line.next;
                 line.next += 1;
-                return Acquire::Wait(Place::new(line, |line| &mut line.line, End::Back).tagged(number));
+                return Acquire::Wait(
+                    LinePlace::new(line, |line| &mut line.line, LineEnd::Back).tagged(number),
+                );
             }
         }
     }

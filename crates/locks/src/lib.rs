@@ -4,7 +4,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `line.rs` | [`Node`], [`Line`], [`Place`]: those who wait, first come first |
+//! | `line.rs` | [`Node`], [`Line`], [`LinePlace`]: those who wait, first come first |
 //! | `mutex.rs` | [`Mutex`]: barging, and hand-over to whoever has waited too long |
 //! | `rwlock.rs` | [`RwLock`]: a waiting writer keeps new readers out, readers come in together |
 //! | `condvar.rs` | [`Condvar`]: joins the line before the mutex is released |
@@ -25,9 +25,9 @@ mod semaphore;
 pub use barrier::{Arrival, Barrier, Gathering};
 pub use condvar::{Condvar, Joined, Notified};
 pub use group::{Add, Group};
-pub use line::{Acquire, GRANTED, Line, Node, Numbered, Place, RETRY};
+pub use line::{Acquire, GRANTED, Line, LinePlace, Node, Numbered, RETRY};
 pub use mutex::{Attempt, Mutex, STARVING_AFTER, Unlocked};
-pub use once::{Once, Poison, Start, State, Until};
+pub use once::{Once, OnceStage, Poison, Start, Until};
 pub use rwlock::{Lines, RwLock, TooManyReaders};
 pub use semaphore::{Permits, Semaphore, Served, TooManyPermits};
 

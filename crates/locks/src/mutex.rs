@@ -32,7 +32,7 @@ use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
 
 use crate::const_fn;
-use crate::line::{Acquire, End, GRANTED, Line, Node, Place, RETRY};
+use crate::line::{Acquire, GRANTED, Line, LineEnd, LinePlace, Node, RETRY};
 
 const LOCKED: u32 = 1;
 const QUEUED: u32 = 2;
@@ -155,9 +155,9 @@ impl<W> Mutex<W> {
             }
         }
         attempt.awoke = false;
-        let end = if attempt.waited { End::Front } else { End::Back };
+        let end = if attempt.waited { LineEnd::Front } else { LineEnd::Back };
         attempt.waited = true;
-        Acquire::Wait(Place::new(line, |line| line, end))
+        Acquire::Wait(LinePlace::new(line, |line| line, end))
     }
 
     /// Releases the lock. By its holder, who then does what is left to do.
@@ -231,12 +231,7 @@ impl<W> Mutex<W> {
     /// After a wait in the line that was ended by something else than an unlock.
     pub fn leave(&self, node: &Node<W>) {
         let mut line = self.line.lock();
-        if !node.is_linked() {
-            return;
-        }
-        // SAFETY: it was put into this line, and is still in it.
-        unsafe { line.remove(node) };
-        if line.is_empty() {
+        if line.remove(node) && line.is_empty() {
             self.word.fetch_and(!QUEUED, Ordering::Relaxed);
         }
     }

@@ -13,7 +13,7 @@ use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
 
 use crate::const_fn;
-use crate::line::{Acquire, End, Line, Place};
+use crate::line::{Acquire, Line, LineEnd, LinePlace};
 
 const INCOMPLETE: u32 = 0;
 const POISONED: u32 = 1;
@@ -24,12 +24,12 @@ const QUEUED: u32 = 4;
 /// The core of a once. `W` is how to wake a waiter.
 ///
 /// ```
-/// use gosched_locks::{Once, Poison, Start, State};
+/// use gosched_locks::{Once, Poison, Start, OnceStage};
 ///
 /// let once: Once<std::thread::Thread> = Once::new();
-/// assert_eq!(once.start(Poison::Respected), Start::Run(State::Incomplete));
+/// assert_eq!(once.start(Poison::Respected), Start::Run(OnceStage::Incomplete));
 /// assert_eq!(once.start(Poison::Respected), Start::Running);
-/// assert!(!once.finish(State::Complete));
+/// assert!(!once.finish(OnceStage::Complete));
 /// assert!(once.is_complete());
 /// ```
 pub struct Once<W> {
@@ -39,7 +39,7 @@ pub struct Once<W> {
 
 /// A state in which nobody runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum OnceStage {
     /// Nobody has run yet.
     Incomplete,
     /// Whoever ran last failed.
@@ -53,7 +53,7 @@ pub enum State {
 #[must_use]
 pub enum Start {
     /// To run, and then to [`finish`](Once::finish). This was the state before.
-    Run(State),
+    Run(OnceStage),
     /// To wait: somebody runs.
     Running,
     /// Nothing: it is complete.
@@ -84,13 +84,13 @@ impl<W> Once<W> {
     const_fn! {
         /// A once that has not run.
         pub const fn new() -> Once<W> {
-            Once::in_state(State::Incomplete)
+            Once::in_state(OnceStage::Incomplete)
         }
     }
 
     const_fn! {
         /// A once in any state.
-        pub const fn in_state(state: State) -> Once<W> {
+        pub const fn in_state(state: OnceStage) -> Once<W> {
             Once { word: AtomicU32::new(word_of(state)), line: Lock::new(Line::new()) }
         }
     }
@@ -103,12 +103,12 @@ impl<W> Once<W> {
     }
 
     /// The state, when nobody runs.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> OnceStage {
         // ORDERING: as in `is_complete`.
         match self.word.load(Ordering::Acquire) & !QUEUED {
-            COMPLETE => State::Complete,
-            POISONED => State::Poisoned,
-            _ => State::Incomplete,
+            COMPLETE => OnceStage::Complete,
+            POISONED => OnceStage::Poisoned,
+            _ => OnceStage::Incomplete,
         }
     }
 
@@ -121,8 +121,8 @@ impl<W> Once<W> {
                 COMPLETE => return Start::Complete,
                 RUNNING => return Start::Running,
                 POISONED if poison == Poison::Respected => return Start::Poisoned,
-                POISONED => State::Poisoned,
-                _ => State::Incomplete,
+                POISONED => OnceStage::Poisoned,
+                _ => OnceStage::Incomplete,
             };
             let running = RUNNING | (word & QUEUED);
             // ORDERING: as above.
@@ -135,7 +135,7 @@ impl<W> Once<W> {
 
     /// Ends the running. Whether somebody may be in line: then those of [`line`](Once::line) are to be woken.
     #[must_use]
-    pub fn finish(&self, state: State) -> bool {
+    pub fn finish(&self, state: OnceStage) -> bool {
         // ORDERING: Release pairs with the Acquires above and in `wait`.
         self.word.swap(word_of(state), Ordering::Release) & QUEUED != 0
     }
@@ -162,7 +162,7 @@ impl<W> Once<W> {
             }
             // ORDERING: as above.
             match self.word.compare_exchange_weak(word, word | QUEUED, Ordering::Acquire, Ordering::Acquire) {
-                Ok(_) => return Acquire::Wait(Place::new(line, |line| line, End::Back)),
+                Ok(_) => return Acquire::Wait(LinePlace::new(line, |line| line, LineEnd::Back)),
                 Err(now) => word = now,
             }
         }
@@ -179,11 +179,11 @@ fn is_pending(word: u32, until: Until) -> bool {
     }
 }
 
-const fn word_of(state: State) -> u32 {
+const fn word_of(state: OnceStage) -> u32 {
     match state {
-        State::Incomplete => INCOMPLETE,
-        State::Poisoned => POISONED,
-        State::Complete => COMPLETE,
+        OnceStage::Incomplete => INCOMPLETE,
+        OnceStage::Poisoned => POISONED,
+        OnceStage::Complete => COMPLETE,
     }
 }
 

@@ -21,7 +21,7 @@ use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
 
 use crate::const_fn;
-use crate::line::{Acquire, End, GRANTED, Line, Place};
+use crate::line::{Acquire, GRANTED, Line, LineEnd, LinePlace};
 use crate::mutex::Mutex;
 
 const WRITER: u32 = 1;
@@ -121,7 +121,7 @@ impl<W> RwLock<W> {
                     .compare_exchange_weak(state, state | QUEUED, Ordering::Relaxed, Ordering::Relaxed)
                     .is_ok()
             {
-                return Ok(Acquire::Wait(Place::new(lines, |lines| &mut lines.readers, End::Back)));
+                return Ok(Acquire::Wait(LinePlace::new(lines, |lines| &mut lines.readers, LineEnd::Back)));
             }
         }
     }
@@ -176,7 +176,7 @@ impl<W> RwLock<W> {
         if self.readers_have_left() {
             return Acquire::Acquired;
         }
-        Acquire::Wait(Place::new(lines, |lines| &mut lines.writer, End::Back))
+        Acquire::Wait(LinePlace::new(lines, |lines| &mut lines.writer, LineEnd::Back))
     }
 
     /// The writer leaves. Returns the readers that are in by this, to be woken. Then `writers` is to be unlocked.

@@ -8,7 +8,7 @@
 use gosched_primitives::Lock;
 
 use crate::const_fn;
-use crate::line::{Acquire, End, GRANTED, Line, Node, Place};
+use crate::line::{Acquire, GRANTED, Line, LineEnd, LinePlace, Node};
 
 /// The core of a semaphore. `W` is how to wake a waiter. The tag of a waiter's node is the number of permits it wants.
 ///
@@ -77,7 +77,7 @@ impl<W> Semaphore<W> {
         if permits.take(n) {
             return Acquire::Acquired;
         }
-        Acquire::Wait(Place::new(permits, |permits| &mut permits.line, End::Back))
+        Acquire::Wait(LinePlace::new(permits, |permits| &mut permits.line, LineEnd::Back))
     }
 
     /// Adds `n` permits.
@@ -111,10 +111,7 @@ impl<W> Semaphore<W> {
     /// After a wait that was ended by something else than [`serve`](Semaphore::serve): those behind it may be next.
     pub fn leave(&self, node: &Node<W>) -> Served {
         let mut permits = self.0.lock();
-        if node.is_linked() {
-            // SAFETY: it was put into this line, and is still in it.
-            unsafe { permits.line.remove(node) };
-        }
+        permits.line.remove(node);
         permits.served()
     }
 

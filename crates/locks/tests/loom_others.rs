@@ -15,7 +15,7 @@
 mod support;
 
 use gosched_locks::{
-    Acquire, Add, Arrival, Barrier, Group, Node, Once, Poison, Semaphore, Served, Start, State, Until,
+    Acquire, Add, Arrival, Barrier, Group, Node, Once, OnceStage, Poison, Semaphore, Served, Start, Until,
 };
 use loom::sync::Arc;
 use loom::thread;
@@ -205,7 +205,7 @@ fn once() {
                     if !fails {
                         model.guarded.add_one();
                     }
-                    if model.core.finish(if fails { State::Poisoned } else { State::Complete }) {
+                    if model.core.finish(if fails { OnceStage::Poisoned } else { OnceStage::Complete }) {
                         wake_line(model.core.line());
                     }
                     return;

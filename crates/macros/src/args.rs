@@ -8,12 +8,12 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use crate::error::Error;
 
 /// The time a test has unless it says otherwise.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 const USAGE: &str = "write `#[gosched::test]` or `#[gosched::test(timeout = \"60s\")]`";
 
 /// Accepts nothing.
-pub fn none(args: TokenStream) -> Result<(), Error> {
+pub(crate) fn none(args: TokenStream) -> Result<(), Error> {
     match args.into_iter().next() {
         None => Ok(()),
         Some(token) => Err(Error::new(
@@ -25,7 +25,7 @@ pub fn none(args: TokenStream) -> Result<(), Error> {
 }
 
 /// Accepts nothing or `timeout = "…"`.
-pub fn timeout(args: TokenStream) -> Result<Duration, Error> {
+pub(crate) fn timeout(args: TokenStream) -> Result<Duration, Error> {
     let mut tokens = args.into_iter();
     let Some(key) = tokens.next() else { return Ok(DEFAULT_TIMEOUT) };
     if !matches!(&key, TokenTree::Ident(key) if key == "timeout") {

@@ -6,24 +6,24 @@ use quote::quote_spanned;
 
 /// A mistake in the user's source.
 #[derive(Debug)]
-pub struct Error {
+pub(crate) struct Error {
     span: Span,
     message: String,
 }
 
 impl Error {
-    pub fn new(span: Span, message: impl Into<String>) -> Self {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
         Error { span, message: message.into() }
     }
 
     /// The error as source text: compiling it shows the message at the right place.
-    pub fn into_compile_error(self) -> TokenStream {
+    pub(crate) fn into_compile_error(self) -> TokenStream {
         let Error { span, message } = self;
         quote_spanned! { span=> ::gosched::__private::compile_error! { #message } }
     }
 
     #[cfg(test)]
-    pub fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         &self.message
     }
 }

@@ -13,12 +13,12 @@ use crate::error::Error;
 use crate::item::{Attribute, Function, stub};
 
 /// `#[gosched::main]`.
-pub fn main(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn main(args: TokenStream, item: TokenStream) -> TokenStream {
     or_error(try_main(args, item.clone()), item)
 }
 
 /// `#[gosched::test]`.
-pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     or_error(try_test(args, item.clone()), item)
 }
 

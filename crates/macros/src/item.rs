@@ -13,7 +13,7 @@ use quote::quote;
 use crate::error::Error;
 
 /// The parts of a function without arguments.
-pub struct Function {
+pub(crate) struct Function {
     pub attributes: Vec<Attribute>,
     pub visibility: TokenStream,
     pub name: Ident,
@@ -23,11 +23,11 @@ pub struct Function {
 }
 
 /// `#[…]`: the brackets and what is in them.
-pub struct Attribute(pub Group);
+pub(crate) struct Attribute(pub(crate) Group);
 
 impl Attribute {
     /// Whether this is `#[name]`, `#[name(…)]` or `#[name = …]`.
-    pub fn is(&self, name: &str) -> bool {
+    pub(crate) fn is(&self, name: &str) -> bool {
         matches!(self.0.stream().into_iter().next(), Some(TokenTree::Ident(path)) if path == name)
     }
 }
@@ -36,7 +36,7 @@ type Tokens = Peekable<IntoIter>;
 
 impl Function {
     /// `attribute` is how the messages call the attribute.
-    pub fn parse(item: TokenStream, attribute: &str) -> Result<Function, Error> {
+    pub(crate) fn parse(item: TokenStream, attribute: &str) -> Result<Function, Error> {
         let mut tokens = open_invisible_groups(item).into_iter().peekable();
         let attributes = attributes(&mut tokens);
         let visibility = visibility(&mut tokens);
@@ -79,7 +79,7 @@ impl Function {
 
 /// A function of the same name that does nothing, to put beside an error: so a `main` with a mistake
 /// in its head is not reported as missing too.
-pub fn stub(item: TokenStream) -> Option<TokenStream> {
+pub(crate) fn stub(item: TokenStream) -> Option<TokenStream> {
     let mut tokens = open_invisible_groups(item).into_iter().skip_while(|token| !is_ident(token, "fn"));
     match (tokens.next(), tokens.next()) {
         (Some(_), Some(TokenTree::Ident(name))) => Some(quote! { #[allow(dead_code)] fn #name() {} }),

@@ -20,7 +20,7 @@ pub use model::{heavy, init, light, mode};
 
 /// Which barrier is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum BarrierMode {
     /// A `SeqCst` fence on both sides.
     Fence,
     /// A compiler fence against `membarrier`.
@@ -37,8 +37,8 @@ pub struct Refused {
 
 #[cfg(not(loom))]
 mod native {
-    use super::{Mode, Refused};
-    use rustix::thread::{MembarrierCommand, membarrier};
+    use super::{BarrierMode, Refused};
+    use crate::kernel::{MembarrierCommand, membarrier};
     use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
 
     /// Read on every entry to the runtime and written once: `Relaxed`, since whoever makes the first M publishes it.
@@ -47,7 +47,7 @@ mod native {
     /// Registers the process for expedited membarriers; on any error the fence stays in use for good.
     ///
     /// Call it once, before the first M exists: with other threads alive it takes up to 35 ms.
-    pub fn init() -> Mode {
+    pub fn init() -> BarrierMode {
         if membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok() {
             MEMBARRIER.store(true, Ordering::Relaxed);
         }
@@ -55,8 +55,8 @@ mod native {
     }
 
     /// Which barrier is in use.
-    pub fn mode() -> Mode {
-        if MEMBARRIER.load(Ordering::Relaxed) { Mode::Membarrier } else { Mode::Fence }
+    pub fn mode() -> BarrierMode {
+        if MEMBARRIER.load(Ordering::Relaxed) { BarrierMode::Membarrier } else { BarrierMode::Fence }
     }
 
     /// Selects the fence, for tests of it. Not while an M exists.
@@ -97,17 +97,17 @@ mod native {
 
 #[cfg(loom)]
 mod model {
-    use super::{Mode, Refused};
+    use super::{BarrierMode, Refused};
     use crate::sync::{Ordering, fence};
 
     /// Nothing to do: loom knows only the fence.
-    pub fn init() -> Mode {
-        Mode::Fence
+    pub fn init() -> BarrierMode {
+        BarrierMode::Fence
     }
 
     /// Always the fence.
-    pub fn mode() -> Mode {
-        Mode::Fence
+    pub fn mode() -> BarrierMode {
+        BarrierMode::Fence
     }
 
     /// The M's side.

@@ -4,8 +4,9 @@
 //! the context goes through the list and claims every wait that nobody else has claimed.
 //!
 //! Invariants:
-//! - the list, its nodes' links and `listed` are read and written under the lock only, with one exception: a node whose
-//!   claim [`Interrupts::end`] has won is the ender's until its waiter is woken;
+//! - the list and its nodes' links are read and written under the lock only, with one exception: a
+//!   node whose claim [`Interrupts::end`] has won is the ender's, which links it into a list of its
+//!   own, until its waiter is woken;
 //! - a node is listed, or belongs to the ender that won its claim, or is its owner's alone;
 //! - after [`Interrupts::end`] nothing is listed any more: who comes later is told so, and ends its wait itself.
 //!
@@ -18,10 +19,11 @@
 //! can't come upon it; and an ender that came upon it earlier, under the lock, found the claim lost and forgot the node
 //! before it released the lock.
 
-use core::cell::{Cell, UnsafeCell};
-use core::ptr::{NonNull, null};
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
 
 use crate::claim::{Claim, Outcome};
+use crate::double_list::{DoubleList, DoublyLinked, Links};
 use crate::lock::Lock;
 use crate::sync::const_fn;
 
@@ -38,10 +40,7 @@ pub enum Registration {
 /// A wait's place in the list. Lies in the frame of whoever waits.
 pub struct Interrupt<W> {
     claim: NonNull<Claim<W>>,
-    /// Under the lock.
-    listed: Cell<bool>,
-    prev: Cell<*const Interrupt<W>>,
-    next: Cell<*const Interrupt<W>>,
+    links: Links<Interrupt<W>>,
     /// The ender's, between winning the claim and waking.
     won: UnsafeCell<Option<W>>,
 }
@@ -49,13 +48,14 @@ pub struct Interrupt<W> {
 impl<W> Interrupt<W> {
     /// A place for the wait of `claim`, which outlives it.
     pub fn new(claim: &Claim<W>) -> Interrupt<W> {
-        Interrupt {
-            claim: NonNull::from(claim),
-            listed: Cell::new(false),
-            prev: Cell::new(null()),
-            next: Cell::new(null()),
-            won: UnsafeCell::new(None),
-        }
+        Interrupt { claim: NonNull::from(claim), links: Links::new(), won: UnsafeCell::new(None) }
+    }
+}
+
+// SAFETY: always the same field.
+unsafe impl<W> DoublyLinked for Interrupt<W> {
+    fn links(&self) -> &Links<Interrupt<W>> {
+        &self.links
     }
 }
 
@@ -78,7 +78,7 @@ impl<W> Interrupt<W> {
 pub struct Interrupts<W>(Lock<Listed<W>>);
 
 struct Listed<W> {
-    first: *const Interrupt<W>,
+    waits: DoubleList<Interrupt<W>>,
     over: bool,
 }
 
@@ -91,7 +91,7 @@ impl<W> Interrupts<W> {
     const_fn! {
         /// An empty list.
         pub const fn new() -> Interrupts<W> {
-            Interrupts(Lock::new(Listed { first: null(), over: false }))
+            Interrupts(Lock::new(Listed { waits: DoubleList::new(), over: false }))
         }
     }
 
@@ -99,41 +99,34 @@ impl<W> Interrupts<W> {
     ///
     /// # Safety
     ///
-    /// The node is not listed. It and its claim stay where they are until the wait was ended and, unless that was done by
-    /// [`end`](Interrupts::end), until [`unregister`](Interrupts::unregister) has returned.
+    /// The node is not listed. It and its claim stay where they are until the wait was ended and,
+    /// unless that was done by [`end`](Interrupts::end), until
+    /// [`unregister`](Interrupts::unregister) has returned, which is not called of another list
+    /// meanwhile.
     pub unsafe fn register(&self, node: &Interrupt<W>) -> Registration {
         let mut list = self.0.lock();
         if list.over {
             return Registration::Over;
         }
-        node.prev.set(null());
-        node.next.set(list.first);
-        // SAFETY: what is listed is alive, by contract, and its links are ours under the lock.
-        if let Some(first) = unsafe { list.first.as_ref() } {
-            first.prev.set(node);
-        }
-        list.first = node;
-        node.listed.set(true);
+        // SAFETY: by contract.
+        unsafe { list.waits.push_back(node) };
         Registration::Listed
     }
 
     /// Takes a wait off the list, if it is there. By the waiter, when its wait is over.
     pub fn unregister(&self, node: &Interrupt<W>) {
-        let mut list = self.0.lock();
-        if node.listed.get() {
-            list.unlink(node);
-        }
+        // SAFETY: its waiter listed it here and nowhere else; the ender has no list of it any more.
+        let _was_listed = unsafe { self.0.lock().waits.remove(node) };
     }
 
     /// Ends all listed waits that nobody has ended, with `outcome`, and calls `wake` for each of their waiters. From here on
     /// nothing can be listed.
     pub fn end(&self, outcome: Outcome, mut wake: impl FnMut(W)) {
         let mut won = self.0.lock().claim_all(outcome);
-        // SAFETY: its waiter has not been woken, so it is alive; its claim was won here, so it is ours.
-        while let Some(node) = unsafe { won.as_ref() } {
-            won = node.next.get();
-            // SAFETY: as above.
-            let waiter = unsafe { (*node.won.get()).take() };
+        while let Some(node) = won.pop_front() {
+            // SAFETY: its waiter has not been woken, so it is alive; its claim was won here, so it
+            // is ours.
+            let waiter = unsafe { (*node.as_ref().won.get()).take() };
             // The last word: when it is woken its owner may go away.
             if let Some(waiter) = waiter {
                 wake(waiter);
@@ -149,34 +142,22 @@ impl<W> Default for Interrupts<W> {
 }
 
 impl<W> Listed<W> {
-    fn unlink(&mut self, node: &Interrupt<W>) {
-        node.listed.set(false);
-        // SAFETY: neighbours in the list are alive, and their links are ours under the lock.
-        match unsafe { node.prev.get().as_ref() } {
-            Some(prev) => prev.next.set(node.next.get()),
-            None => self.first = node.next.get(),
-        }
-        // SAFETY: as above.
-        if let Some(next) = unsafe { node.next.get().as_ref() } {
-            next.prev.set(node.prev.get());
-        }
-    }
-
-    /// Empties the list for good. Returns the first of the nodes whose claims were won, the longest waiting first.
-    fn claim_all(&mut self, outcome: Outcome) -> *const Interrupt<W> {
+    /// Empties the list for good. Returns the nodes whose claims were won, the longest waiting
+    /// first.
+    fn claim_all(&mut self, outcome: Outcome) -> DoubleList<Interrupt<W>> {
         self.over = true;
-        let mut chain = null();
-        // SAFETY: what is listed is alive.
-        while let Some(node) = unsafe { self.first.as_ref() } {
-            self.unlink(node);
+        let mut won = DoubleList::new();
+        while let Some(node) = self.waits.pop_front() {
+            // SAFETY: its owner takes the lock before it lets it go, unless its claim is won here.
+            let node = unsafe { node.as_ref() };
             // SAFETY: a listed node's claim is alive.
             if let Some(waiter) = unsafe { node.claim.as_ref() }.claim(outcome) {
                 // SAFETY: won, so the node is ours until its waiter is woken.
                 unsafe { *node.won.get() = Some(waiter) };
-                node.next.set(chain);
-                chain = node;
+                // SAFETY: in no list; as above.
+                unsafe { won.push_back(node) };
             }
         }
-        chain
+        won
     }
 }

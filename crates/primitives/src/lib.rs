@@ -5,10 +5,13 @@
 //! | file | holds |
 //! |---|---|
 //! | `sync.rs` | std or loom: atomics, fences, the futex |
+//! | `kernel.rs` | what is asked of Linux |
 //! | `barrier.rs` | the asymmetric barrier (membarrier, or a fence) |
 //! | `list.rs` | [`List`], intrusive FIFO |
+//! | `double_list.rs` | [`DoubleList`], an intrusive list that any node can leave |
 //! | `ring.rs` | [`Ring`], the run queue of a P |
 //! | `next.rs` | [`NextSlot`], `runnext` |
+//! | `random.rs` | [`Random`], cheap random numbers |
 //! | `idle.rs` | [`IdleWord`], idle Ps and spinning Ms |
 //! | `note.rs` | [`Note`], one-shot sleep and wake |
 //! | `keeper.rs` | [`Keeper`], who sleeps until the earliest timer |
@@ -25,16 +28,20 @@
 pub mod barrier;
 mod claim;
 mod dormant;
+mod double_list;
 mod idle;
 mod interrupts;
 #[allow(clippy::new_without_default, reason = "a join word belongs to a header and is never made by default")]
 mod join;
 mod keeper;
+#[cfg(not(loom))]
+mod kernel;
 mod list;
 mod lock;
 mod next;
 mod note;
 mod owner;
+mod random;
 mod readiness;
 mod ring;
 mod status;
@@ -45,6 +52,7 @@ mod token;
 
 pub use claim::{Claim, Outcome};
 pub use dormant::Dormant;
+pub use double_list::{DoubleList, DoublyLinked, Links};
 pub use idle::{Idle, IdleWord, LastSpinner, Spinning};
 pub use interrupts::{Interrupt, Interrupts, Registration};
 pub use join::{Detach, Finish, Header, JoinWaiter, JoinWord, Registered};
@@ -53,8 +61,11 @@ pub use list::{Linked, List};
 pub use lock::{Lock, LockGuard, RawLock};
 pub use next::NextSlot;
 pub use note::{Note, Wake};
-pub use owner::{Entered, Intr, Owner, Retake, Retaking, Settled, TakerToken};
-pub use readiness::{Direction, Directions, Edges, Readiness, Room, Sink, TaskNode, Tasks, WaitNode, Woken};
+pub use owner::{Entered, Intr, Owner, Retaking, Settled, TakerToken};
+pub use random::Random;
+pub use readiness::{
+    Direction, Directions, Edges, MayQueue, Readiness, Sink, TaskNode, Tasks, WaitNode, Woken,
+};
 pub use ring::{Full, Ring, RingOwner, keep_order};
 pub use status::{Parked, Readied, Scan, Status, StatusWord};
 pub use token::{Token, TokenWord, Unpark};

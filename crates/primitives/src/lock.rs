@@ -1,7 +1,7 @@
 //! The runtime's internal lock (D6): a bounded spin, then a futex. Never `sched_yield`, which inverts priorities.
 //!
-//! Own rather than `std::sync::Mutex` because a goroutine that parks releases its lock from the *other* stack, after
-//! the switch ([`LockGuard::leak`], [`Lock::force_unlock`]); and because poisoning has no meaning for runtime state.
+//! Own rather than `std::sync::Mutex` because a selection holds the locks of several channels at once, without guards
+//! ([`RawLock`]); and because poisoning has no meaning for runtime state.
 //!
 //! Invariants: the word is FREE, HELD (nobody sleeps) or CONTENDED (someone may sleep). Who slept re-acquires as
 //! CONTENDED, because others may still sleep. Held only inside the runtime and never across user code.
@@ -140,13 +140,6 @@ impl<T> Lock<T> {
         LockGuard { lock: self }
     }
 
-    /// Acquires the lock if it is free.
-    #[inline]
-    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
-        // Lazily: a guard that is made in vain would release the lock when dropped.
-        self.raw.try_lock().then(|| LockGuard { lock: self })
-    }
-
     /// The lock without its value. Whoever locks it that way reaches the value by [`data`](Lock::data).
     #[inline]
     pub fn raw(&self) -> &RawLock {
@@ -158,27 +151,6 @@ impl<T> Lock<T> {
     #[inline]
     pub fn data(&self) -> *mut T {
         self.value.get()
-    }
-
-    /// Releases a lock whose guard was [leaked](LockGuard::leak).
-    ///
-    /// # Safety
-    ///
-    /// The lock is held, its guard was leaked, and this is the one call that makes up for it.
-    #[inline]
-    pub unsafe fn force_unlock(&self) {
-        // SAFETY: by contract.
-        unsafe { self.raw.unlock() };
-    }
-}
-
-impl<'l, T> LockGuard<'l, T> {
-    /// Keeps the lock held beyond the guard, for [`Lock::force_unlock`].
-    #[inline]
-    pub fn leak(self) -> &'l Lock<T> {
-        let lock = self.lock;
-        std::mem::forget(self);
-        lock
     }
 }
 
@@ -204,7 +176,7 @@ impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard held the lock and is gone after this.
-        unsafe { self.lock.force_unlock() }
+        unsafe { self.lock.raw.unlock() }
     }
 }
 

@@ -65,7 +65,7 @@ pub enum Entered {
     /// In the runtime, with the P.
     Fast,
     /// In the runtime, and something is the matter: [`Owner::settle`] says what.
-    Slow(Intr),
+    Slow,
     /// The M was in the runtime already (an allocator or a signal handler called us): abort with a message.
     Nested,
 }
@@ -82,16 +82,6 @@ pub enum Settled {
     Lost,
     /// The M is in an announced blocking call. The word says so until [`Owner::clear_blocking`].
     Blocking,
-}
-
-/// What [`Owner::finish_retake`] came to.
-#[must_use = "`Taken` means that the caller now owns the P"]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retake {
-    /// The P is the caller's.
-    Taken,
-    /// The M is in the runtime, or was meanwhile: it keeps its P, and knows of the request.
-    Refused,
 }
 
 /// The right to take Ps away. There is one, behind a lock of the caller: two takers at work on one M could mistake
@@ -118,7 +108,7 @@ pub struct Retaking(());
 /// The ownership word of an M.
 ///
 /// ```
-/// use gosched_primitives::{Entered, Intr, Owner, Retake, Settled, TakerToken, barrier};
+/// use gosched_primitives::{Entered, Intr, Owner, Settled, TakerToken, barrier};
 ///
 /// // SAFETY: the only token of this program.
 /// let mut taker = unsafe { TakerToken::new() };
@@ -127,9 +117,9 @@ pub struct Retaking(());
 ///
 /// let begun = owner.begin_retake(&mut taker).unwrap();
 /// barrier::heavy().unwrap();
-/// assert_eq!(owner.finish_retake(&mut taker, begun), Retake::Taken);
+/// assert!(owner.finish_retake(&mut taker, begun, || ()).is_some());
 ///
-/// assert_eq!(owner.enter(), Entered::Slow(Intr::Taken));
+/// assert_eq!(owner.enter(), Entered::Slow);
 /// assert_eq!(owner.settle(), Settled::Lost);
 /// owner.regain(); // another P was found
 /// owner.exit();
@@ -158,7 +148,7 @@ impl Owner {
         // NONE is always the M's own writing, so `Relaxed` does for the fast path; `settle` acquires for the others.
         match self.intr.load(Ordering::Relaxed) {
             0 => Entered::Fast,
-            word => Entered::Slow(Intr::unpack(word)),
+            _ => Entered::Slow,
         }
     }
 
@@ -174,6 +164,13 @@ impl Owner {
     #[inline]
     pub fn in_runtime(&self) -> bool {
         self.in_rt.load(Ordering::Relaxed) != 0
+    }
+
+    /// What `intr` says, to the M itself: if the P is gone, it sees what the taker did before it took it. By the M, in the
+    /// runtime.
+    pub fn found(&self) -> Intr {
+        // ORDERING: partner is the CAS to TAKEN in `finish_retake`, as in `settle`.
+        Intr::unpack(self.intr.load(Ordering::Acquire))
     }
 
     /// What `intr` says now. A hint, for dumps.
@@ -313,24 +310,17 @@ impl Owner {
         Some(Retaking(()))
     }
 
-    /// Takes the P if the M is in user code. By the taker that began, with a [`barrier::heavy`] since.
+    /// Takes the P if the M is in user code. By the taker that began, with a [`barrier::heavy`] since. `None`: the M is in the
+    /// runtime, or was meanwhile; it keeps its P, and knows of the request.
     ///
-    /// Which P that is, only [`finish_retake_with`](Owner::finish_retake_with) can tell.
-    pub fn finish_retake(&self, taker: &mut TakerToken, begun: Retaking) -> Retake {
-        match self.finish_retake_with(taker, begun, || ()) {
-            Some(()) => Retake::Taken,
-            None => Retake::Refused,
-        }
-    }
-
-    /// As [`finish_retake`](Owner::finish_retake), with `read` called at the only moment at which the taker can read
-    /// what belongs to the M (`m.p`): the M is out of the runtime and has not lost its P yet. What was read
-    /// is right if it is returned; if the M came in meanwhile, it is thrown away (so it must be an atomic).
+    /// `read` is called at the only moment at which the taker can read what belongs to the M (`m.p`): the M is out of the
+    /// runtime and has not lost its P yet. What was read is right if it is returned; if the M came in meanwhile, it is thrown
+    /// away (so it must be an atomic).
     ///
     /// Read earlier, the M may have changed its P since; read later, the M may have forgotten it already. The P itself
     /// and its link to the M are the taker's to write only after `Some`.
     #[must_use = "Some: the caller now owns the P"]
-    pub fn finish_retake_with<R>(
+    pub fn finish_retake<R>(
         &self,
         _taker: &mut TakerToken,
         begun: Retaking,
@@ -374,22 +364,23 @@ mod tests {
         unsafe { TakerToken::new() }
     }
 
-    fn retake(owner: &Owner, taker: &mut TakerToken) -> Option<Retake> {
+    /// Whether the P was taken, if there was one to take.
+    fn retake(owner: &Owner, taker: &mut TakerToken) -> Option<bool> {
         let begun = owner.begin_retake(taker)?;
         barrier::heavy().unwrap();
-        Some(owner.finish_retake(taker, begun))
+        Some(owner.finish_retake(taker, begun, || ()).is_some())
     }
 
     #[test]
     fn a_p_is_taken_from_user_code_only() {
         let (owner, mut taker) = (Owner::new(), taker());
-        assert_eq!(retake(&owner, &mut taker), Some(Retake::Refused));
+        assert_eq!(retake(&owner, &mut taker), Some(false));
         assert_eq!(owner.settle(), Settled::Preempted);
         owner.exit();
-        assert_eq!(retake(&owner, &mut taker), Some(Retake::Taken));
+        assert_eq!(retake(&owner, &mut taker), Some(true));
         assert_eq!(retake(&owner, &mut taker), None);
         assert!(!owner.request_preempt(&mut taker));
-        assert_eq!(owner.enter(), Entered::Slow(Intr::Taken));
+        assert_eq!(owner.enter(), Entered::Slow);
         assert_eq!(owner.settle(), Settled::Lost);
         assert!(!owner.take_preempt());
         owner.regain();
@@ -402,11 +393,11 @@ mod tests {
         let (owner, mut taker) = (Owner::new(), taker());
         owner.exit();
         let begun = owner.begin_retake(&mut taker).unwrap();
-        assert_eq!(owner.enter(), Entered::Slow(Intr::Retaking));
+        assert_eq!(owner.enter(), Entered::Slow);
         assert_eq!(owner.settle(), Settled::Preempted);
         owner.exit();
         barrier::heavy().unwrap();
-        assert_eq!(owner.finish_retake(&mut taker, begun), Retake::Refused);
+        assert_eq!(owner.finish_retake(&mut taker, begun, || ()), None);
         assert_eq!(owner.intr(), Intr::None);
     }
 
@@ -431,7 +422,7 @@ mod tests {
         owner.exit();
         assert_eq!(retake(&owner, &mut taker), None);
         assert!(!owner.request_preempt(&mut taker));
-        assert_eq!(owner.enter(), Entered::Slow(Intr::Blocking));
+        assert_eq!(owner.enter(), Entered::Slow);
         assert_eq!(owner.settle(), Settled::Blocking);
         owner.clear_blocking();
         assert_eq!(owner.settle(), Settled::Kept);
@@ -444,7 +435,7 @@ mod tests {
         owner.surrender(&mut taker);
         owner.exit();
         assert_eq!(retake(&owner, &mut taker), None);
-        assert_eq!(owner.enter(), Entered::Slow(Intr::Taken));
+        assert_eq!(owner.enter(), Entered::Slow);
         owner.regain();
     }
 

@@ -18,10 +18,10 @@
 //! - nothing is allocated or freed under the lock: an async task, which has no frame to wait in, brings a [`TaskNode`], and
 //!   whoever ends its wait gets it, and may leave it here for the next.
 
-use core::cell::Cell;
-use core::ptr::{NonNull, null, null_mut};
+use core::ptr::{NonNull, null_mut};
 
 use crate::claim::{Claim, Outcome};
+use crate::double_list::{DoubleList, DoublyLinked, Links};
 use crate::list::{Linked, List};
 use crate::lock::{Lock, LockGuard};
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -84,21 +84,14 @@ impl Edges {
 pub struct WaitNode<W> {
     /// Its wait. A report claims it; so may others.
     pub claim: Claim<W>,
-    previous: Cell<*const WaitNode<W>>,
-    next: Cell<*const WaitNode<W>>,
-    queued: Cell<bool>,
+    links: Links<WaitNode<W>>,
 }
 
 impl<W> WaitNode<W> {
     crate::sync::const_fn! {
         /// A node that is in no queue.
         pub const fn new() -> WaitNode<W> {
-            WaitNode {
-                claim: Claim::new(),
-                previous: Cell::new(null()),
-                next: Cell::new(null()),
-                queued: Cell::new(false),
-            }
+            WaitNode { claim: Claim::new(), links: Links::new() }
         }
     }
 }
@@ -106,6 +99,13 @@ impl<W> WaitNode<W> {
 impl<W> Default for WaitNode<W> {
     fn default() -> WaitNode<W> {
         WaitNode::new()
+    }
+}
+
+// SAFETY: always the same field.
+unsafe impl<W> DoublyLinked for WaitNode<W> {
+    fn links(&self) -> &Links<WaitNode<W>> {
+        &self.links
     }
 }
 
@@ -167,11 +167,6 @@ impl<W> Tasks<W> {
         }
         found
     }
-
-    /// Appends all of `other`'s.
-    pub fn append(&mut self, other: Tasks<W>) {
-        self.0.append(other.0);
-    }
 }
 
 impl<W> Default for Tasks<W> {
@@ -191,60 +186,26 @@ pub enum Woken<W> {
 }
 
 /// Those who wait for one direction.
-struct Queue<W> {
-    first: *const WaitNode<W>,
-    last: *const WaitNode<W>,
+struct DirectionQueue<W> {
+    waiting: DoubleList<WaitNode<W>>,
     tasks: Tasks<W>,
     /// For the tasks that wait next: never more than waited here at once.
     spent: Tasks<W>,
 }
 
-impl<W> Queue<W> {
-    const fn new() -> Queue<W> {
-        Queue { first: null(), last: null(), tasks: Tasks::new(), spent: Tasks::new() }
-    }
-
-    /// # Safety
-    /// The node is in no queue, and stays where it is while it is in this one.
-    unsafe fn push(&mut self, node: &WaitNode<W>) {
-        node.previous.set(self.last);
-        node.next.set(null());
-        node.queued.set(true);
-        // SAFETY: what is queued is alive.
-        match unsafe { self.last.as_ref() } {
-            Some(last) => last.next.set(node),
-            None => self.first = node,
-        }
-        self.last = node;
-    }
-
-    /// # Safety
-    /// The node is in this queue.
-    unsafe fn unlink(&mut self, node: &WaitNode<W>) {
-        let (previous, next) = (node.previous.get(), node.next.get());
-        // SAFETY: neighbours are queued, so alive.
-        unsafe {
-            match previous.as_ref() {
-                Some(previous) => previous.next.set(next),
-                None => self.first = next,
-            }
-            match next.as_ref() {
-                Some(next) => next.previous.set(previous),
-                None => self.last = previous,
-            }
-        }
-        node.queued.set(false);
+impl<W> DirectionQueue<W> {
+    const fn new() -> DirectionQueue<W> {
+        DirectionQueue { waiting: DoubleList::new(), tasks: Tasks::new(), spent: Tasks::new() }
     }
 
     /// Empties the queue; gives those whose wait this ends to `sink`, and keeps what comes back. Returns how many left it.
     fn wake_all(&mut self, outcome: Outcome, sink: &mut impl Sink<W>) -> usize {
         let mut left = 0;
-        // SAFETY: what is queued is alive; a node is not touched after it was claimed.
-        while let Some(node) = unsafe { self.first.as_ref() } {
-            // SAFETY: it is the first of this queue.
-            unsafe { self.unlink(node) };
+        while let Some(node) = self.waiting.pop_front() {
             left += 1;
-            if let Some(waiter) = node.claim.claim(outcome) {
+            // SAFETY: its owner takes the lock before it lets it go, unless its claim is won here;
+            // after that it is not touched.
+            if let Some(waiter) = unsafe { node.as_ref() }.claim.claim(outcome) {
                 let none = sink(Woken::Waiter(waiter));
                 debug_assert!(none.is_none());
             }
@@ -291,7 +252,7 @@ impl<W, F: FnMut(Woken<W>) -> Option<Box<TaskNode<W>>>> Sink<W> for F {}
 pub struct Readiness<W> {
     generation: AtomicU32,
     edges: [AtomicU64; 2],
-    queues: Lock<[Queue<W>; 2]>,
+    queues: Lock<[DirectionQueue<W>; 2]>,
 }
 
 // SAFETY: nodes are reached under the lock only, their waiters by the winner of their claims.
@@ -301,8 +262,8 @@ unsafe impl<W: Send> Send for Readiness<W> {}
 
 /// The lock of a readiness whose count has not changed: the right to queue.
 #[must_use = "nothing waits yet"]
-pub struct Room<'r, W> {
-    queues: LockGuard<'r, [Queue<W>; 2]>,
+pub struct MayQueue<'r, W> {
+    queues: LockGuard<'r, [DirectionQueue<W>; 2]>,
     direction: Direction,
 }
 
@@ -313,7 +274,7 @@ impl<W> Readiness<W> {
             Readiness {
                 generation: AtomicU32::new(0),
                 edges: [AtomicU64::new(0), AtomicU64::new(0)],
-                queues: Lock::new([Queue::new(), Queue::new()]),
+                queues: Lock::new([DirectionQueue::new(), DirectionQueue::new()]),
             }
         }
     }
@@ -345,10 +306,10 @@ impl<W> Readiness<W> {
         generation: u32,
         direction: Direction,
         seen: Edges,
-    ) -> Option<Room<'_, W>> {
+    ) -> Option<MayQueue<'_, W>> {
         let queues = self.queues.lock();
         let same = self.generation() == generation && self.edges(direction) == seen;
-        same.then(|| Room { queues, direction })
+        same.then(|| MayQueue { queues, direction })
     }
 
     /// The operating system reports: ends the waits for `directions` with `outcome`. Whoever is to be woken goes to `sink`,
@@ -388,7 +349,7 @@ impl<W> Readiness<W> {
 
     fn wake(
         &self,
-        queues: &mut [Queue<W>; 2],
+        queues: &mut [DirectionQueue<W>; 2],
         directions: Directions,
         outcome: Outcome,
         sink: &mut impl Sink<W>,
@@ -405,13 +366,8 @@ impl<W> Readiness<W> {
 
     /// Takes a node out whose wait has ended; `true` if it was still queued. By its owner, which may let it go then.
     pub fn forget(&self, direction: Direction, node: &WaitNode<W>) -> bool {
-        let mut queues = self.queues.lock();
-        let queued = node.queued.get();
-        if queued {
-            // SAFETY: its owner queued it here and nowhere else, and it still is.
-            unsafe { queues[direction as usize].unlink(node) };
-        }
-        queued
+        // SAFETY: its owner queued it here and nowhere else.
+        unsafe { self.queues.lock()[direction as usize].waiting.remove(node) }
     }
 }
 
@@ -421,15 +377,17 @@ impl<W> Default for Readiness<W> {
     }
 }
 
-impl<W> Room<'_, W> {
+impl<W> MayQueue<'_, W> {
     /// Queues the node, and releases the lock. From now on the wait may end at any moment.
     ///
     /// # Safety
     ///
-    /// The node is in no queue. It neither moves nor dies before a report has taken it out or [`Readiness::forget`] has.
+    /// The node is in no queue. It neither moves nor dies before a report has taken it out or
+    /// [`Readiness::forget`] has, of this readiness and direction: meanwhile no other is told to
+    /// forget it.
     pub unsafe fn enqueue(mut self, node: &WaitNode<W>) {
         // SAFETY: by contract.
-        unsafe { self.queues[self.direction as usize].push(node) };
+        unsafe { self.queues[self.direction as usize].waiting.push_back(node) };
     }
 
     /// Whether a task waits here that is the `same`.

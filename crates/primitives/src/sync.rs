@@ -1,14 +1,19 @@
 //! The one place that knows whether this is a native build or a loom model.
 //!
-//! Everything in the crate takes its atomics, fences and the futex from here. Natively they are std's and the
-//! kernel's; under `--cfg loom` they are loom's, and the futex is a mutex and a condition variable with the
-//! kernel's semantics (compare and sleep in one step), so that the code above it is checked as it stands.
+//! Everything in the crate takes its atomics, fences, cells of links and the futex from here.
+//! Natively they are std's and the kernel's; under `--cfg loom` they are loom's, and the futex is a
+//! mutex and a condition variable with the kernel's semantics (compare and sleep in one step), so
+//! that the code above it is checked as it stands.
 //!
 //! Invariant: nothing outside this file and `barrier.rs` says `cfg(loom)`, except where a constructor cannot be
 //! `const` or a bounded spin would only multiply loom's interleavings.
 
 #[cfg(loom)]
+pub(crate) use loom::cell::Cell;
+#[cfg(loom)]
 pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+#[cfg(not(loom))]
+pub(crate) use std::cell::Cell;
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -122,7 +127,7 @@ impl Futex {
 
     /// Sleeps while the word is `expected`, at most for `timeout`. May return at any time.
     pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
-        use rustix::thread::{Timespec, futex};
+        use crate::kernel::{Timespec, futex};
         let timeout = timeout.map(|left| Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
@@ -133,7 +138,7 @@ impl Futex {
 
     /// Wakes one sleeper, if there is one.
     pub(crate) fn wake_one(&self) {
-        use rustix::thread::futex;
+        use crate::kernel::futex;
         let _ = futex::wake(&self.word, futex::Flags::PRIVATE, 1);
     }
 }

@@ -6,7 +6,9 @@
 //! - `unregister` that does nothing: the process crashes (the ender walks into a frame that is gone);
 //! - `end` that claims after it has released the lock: `a_later_wait_is_not_interrupted` (the second wait ends by the
 //!   context);
-//! - `end` that does not say `over`, or `register` that does not look: `the_end_is_never_missed` hangs.
+//! - `end` that does not say `over`, or `register` that does not look: `the_end_is_never_missed`
+//!   hangs;
+//! - `unregister` that does not lock (2026-11-18): loom reports concurrent writes to the links.
 
 #![cfg(loom)]
 

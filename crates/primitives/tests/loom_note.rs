@@ -7,7 +7,7 @@
 //! - `Note::end_sleep` stores CLEAR instead of its CAS: the same test (deadlock);
 //! - `Lock::lock_slow` acquires as HELD after it slept: `three_threads_share_a_lock` (deadlock);
 //! - `Lock::try_lock` makes its guard before it knows that it won (found so): the same test;
-//! - `Lock::force_unlock` `Relaxed`: the same test (a race on the value).
+//! - `RawLock::unlock` `Relaxed`: the same test (a race on the value).
 
 #![cfg(loom)]
 

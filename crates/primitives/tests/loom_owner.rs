@@ -65,7 +65,7 @@ impl M {
     fn call(&self) -> Settled {
         let settled = match self.owner.enter() {
             Entered::Fast => Settled::Kept,
-            Entered::Slow(_) => self.owner.settle(),
+            Entered::Slow => self.owner.settle(),
             Entered::Nested => panic!("nested"),
         };
         match settled {
@@ -79,7 +79,7 @@ impl M {
     fn retake(&self, taker: &mut TakerToken) -> Option<usize> {
         let begun = self.owner.begin_retake(taker)?;
         barrier::heavy().unwrap();
-        let p = self.owner.finish_retake_with(taker, begun, || self.p.load(Ordering::Relaxed))?;
+        let p = self.owner.finish_retake(taker, begun, || self.p.load(Ordering::Relaxed))?;
         self.ps[p].use_it();
         Some(p)
     }
@@ -172,8 +172,8 @@ fn a_request_does_not_hit_the_next_goroutine() {
         begun.store(1, Ordering::Release);
         barrier::heavy().unwrap();
         if let Some(retaking) = retaking {
-            let outcome = m.owner.finish_retake(&mut taker, retaking);
-            assert_eq!(outcome, gosched_primitives::Retake::Refused);
+            let outcome = m.owner.finish_retake(&mut taker, retaking, || ());
+            assert_eq!(outcome, None);
         }
         if thread.join().unwrap() {
             assert!(!m.owner.take_preempt(), "the next goroutine was hit");

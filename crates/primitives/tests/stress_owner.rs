@@ -57,7 +57,7 @@ fn run_m(model: &Model) -> (u64, u64) {
     while !model.over.load(Ordering::Relaxed) {
         let settled = match model.owner.enter() {
             Entered::Fast => Settled::Kept,
-            Entered::Slow(_) => model.owner.settle(),
+            Entered::Slow => model.owner.settle(),
             Entered::Nested => panic!("nested"),
         };
         match settled {
@@ -98,7 +98,7 @@ fn run_taker(model: &Model, time: Duration) -> (u64, u64) {
         let Some(begun) = model.owner.begin_retake(&mut taker) else { continue };
         barrier::heavy().unwrap();
         attempts += 1;
-        if model.owner.finish_retake_with(&mut taker, begun, || ()).is_some() {
+        if model.owner.finish_retake(&mut taker, begun, || ()).is_some() {
             wins += 1;
             model.p.use_it(TAKER, random.below(64));
             model.idle.store(true, Ordering::Release);
@@ -111,7 +111,7 @@ fn run_taker(model: &Model, time: Duration) -> (u64, u64) {
 /// After so long without a race the test shows nothing.
 const LONGEST: Duration = Duration::from_secs(10);
 
-fn never_overlap(mode: barrier::Mode) {
+fn never_overlap(mode: barrier::BarrierMode) {
     let _watchdog = Watchdog::new("never_overlap");
     let model = Model {
         owner: Owner::new(),
@@ -134,8 +134,8 @@ fn never_overlap(mode: barrier::Mode) {
 fn with_membarrier() {
     let _one = MODE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     match barrier::init() {
-        barrier::Mode::Membarrier => never_overlap(barrier::Mode::Membarrier),
-        barrier::Mode::Fence => eprintln!("skipped: this kernel has no membarrier for us"),
+        barrier::BarrierMode::Membarrier => never_overlap(barrier::BarrierMode::Membarrier),
+        barrier::BarrierMode::Fence => eprintln!("skipped: this kernel has no membarrier for us"),
     }
 }
 
@@ -143,6 +143,6 @@ fn with_membarrier() {
 fn with_fences() {
     let _one = MODE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     barrier::force_fence();
-    assert_eq!(barrier::mode(), barrier::Mode::Fence);
-    never_overlap(barrier::Mode::Fence);
+    assert_eq!(barrier::mode(), barrier::BarrierMode::Fence);
+    never_overlap(barrier::BarrierMode::Fence);
 }

@@ -139,30 +139,30 @@ impl Pace {
 
 /// How long to wait before the next look for a deadlock (S48): longer and longer.
 #[derive(Clone, Debug)]
-pub struct Patience(u64);
+pub struct DeadlockPatience(u64);
 
-impl Patience {
+impl DeadlockPatience {
     const FIRST: u64 = 10 * MS;
     const LAST: u64 = 1_000 * MS;
 
     /// That of one who has not waited yet.
     #[must_use]
-    pub const fn new() -> Patience {
-        Patience(Patience::FIRST)
+    pub const fn new() -> DeadlockPatience {
+        DeadlockPatience(DeadlockPatience::FIRST)
     }
 
     /// How long to wait this time.
     #[must_use]
     pub fn wait(&mut self) -> u64 {
         let now = self.0;
-        self.0 = (now * 2).min(Patience::LAST);
+        self.0 = (now * 2).min(DeadlockPatience::LAST);
         now
     }
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience::new()
+impl Default for DeadlockPatience {
+    fn default() -> DeadlockPatience {
+        DeadlockPatience::new()
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
     /// S48: 10 ms, twice as long each time, a second at most.
     #[test]
     fn patience_grows() {
-        let mut patience = Patience::new();
+        let mut patience = DeadlockPatience::new();
         let waits: Vec<u64> = (0..9).map(|_| patience.wait() / MS).collect();
         assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]);
     }

@@ -64,7 +64,7 @@ pub enum Asked {
 
 /// Why a P is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum TakeReason {
     /// Its thread is blocked in the kernel.
     Blocked,
     /// Its goroutine computes beyond its slice and did not answer.
@@ -74,7 +74,7 @@ pub enum Why {
 /// What is to be done with a P that runs.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RunningVerdict {
     /// Nothing.
     Leave,
     /// Look again soon: it is blocked, but perhaps only just.
@@ -84,7 +84,7 @@ pub enum Verdict {
     /// It would be taken, but its M is inside the runtime: tell it to give the P up itself.
     Insist,
     /// Take it.
-    Take(Why),
+    Take(TakeReason),
 }
 
 /// How long a goroutine may compute while others wait (S37, D1): the slice, and longer while many already
@@ -102,35 +102,39 @@ pub fn quantum(computing_without_p: u32, procs: u32) -> u64 {
 /// has computed in this pick.
 ///
 /// ```
-/// use gosched_rules::slice::{Look, TIME_SLICE, Verdict, judge, quantum};
+/// use gosched_rules::slice::{Look, TIME_SLICE, RunningVerdict, judge, quantum};
 ///
 /// let just_picked =
 ///     Look { unchanged_for: 50_000, pause: 1_000_000, inside: false, asked_at: None, quantum: quantum(0, 2) };
 /// let nobody_asks = || unreachable!("the kernel is not asked about one that comes and goes");
-/// assert_eq!(judge(&just_picked, nobody_asks, || unreachable!()), Verdict::Leave);
+/// assert_eq!(judge(&just_picked, nobody_asks, || unreachable!()), RunningVerdict::Leave);
 ///
 /// let unchanged_for = TIME_SLICE / 2;
-/// assert_eq!(judge(&Look { unchanged_for, ..just_picked }, || false, || unchanged_for), Verdict::Leave);
+/// assert_eq!(judge(&Look { unchanged_for, ..just_picked }, || false, || unchanged_for), RunningVerdict::Leave);
 /// ```
-pub fn judge(look: &Look, is_blocked: impl FnOnce() -> bool, computed: impl FnOnce() -> u64) -> Verdict {
+pub fn judge(
+    look: &Look,
+    is_blocked: impl FnOnce() -> bool,
+    computed: impl FnOnce() -> u64,
+) -> RunningVerdict {
     let in_touch = look.unchanged_for < OUT_OF_TOUCH;
     if in_touch && look.pause < LONG_PAUSE {
-        return Verdict::Leave;
+        return RunningVerdict::Leave;
     }
     if !look.inside && is_blocked() {
-        return if in_touch { Verdict::Suspect } else { Verdict::Take(Why::Blocked) };
+        return if in_touch { RunningVerdict::Suspect } else { RunningVerdict::Take(TakeReason::Blocked) };
     }
     if in_touch {
-        return Verdict::Leave;
+        return RunningVerdict::Leave;
     }
     let computed = computed();
     match look.asked_at {
-        None if look.unchanged_for < TIME_SLICE => Verdict::Leave,
-        None if 2 * computed >= look.unchanged_for => Verdict::Ask(Asked::Computing),
-        None => Verdict::Ask(Asked::Held),
-        Some(asked_at) if !has_had_its_time(look, computed, asked_at) => Verdict::Leave,
-        Some(_) if look.inside => Verdict::Insist,
-        Some(_) => Verdict::Take(Why::Computing),
+        None if look.unchanged_for < TIME_SLICE => RunningVerdict::Leave,
+        None if 2 * computed >= look.unchanged_for => RunningVerdict::Ask(Asked::Computing),
+        None => RunningVerdict::Ask(Asked::Held),
+        Some(asked_at) if !has_had_its_time(look, computed, asked_at) => RunningVerdict::Leave,
+        Some(_) if look.inside => RunningVerdict::Insist,
+        Some(_) => RunningVerdict::Take(TakeReason::Computing),
     }
 }
 
@@ -146,7 +150,7 @@ fn has_had_its_time(look: &Look, computed: u64, asked_at: u64) -> bool {
 
 /// What the monitor knows of a P that is in an announced blocking call. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocking {
+pub struct BlockingLook {
     /// For how long it has been seen in this very call; 0 if it is new.
     pub waited: u64,
     /// How long it has shown the same pick: all the calls of one goroutine together.
@@ -176,7 +180,7 @@ pub enum BlockingVerdict {
 /// call. It is taken at the next tick if somebody wants it, else after 10 ms. From a goroutine that makes
 /// one short call after the other, at the end of its slice if work waits: it can't be asked inside a call.
 #[inline]
-pub const fn judge_blocking(look: &Blocking) -> BlockingVerdict {
+pub const fn judge_blocking(look: &BlockingLook) -> BlockingVerdict {
     let now = look.waited > 0 && (look.has_work || look.nobody_would_look);
     if now || (look.work_waits && look.unchanged_for >= TIME_SLICE) {
         BlockingVerdict::Wanted
@@ -217,7 +221,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(look: Look, kernel: Kernel, verdict: Verdict) {
+    fn check(look: Look, kernel: Kernel, verdict: RunningVerdict) {
         let (asked_blocked, asked_computed) = (Cell::new(false), Cell::new(false));
         let is_blocked = || {
             asked_blocked.set(true);
@@ -237,28 +241,28 @@ mod tests {
     #[test]
     fn who_is_in_touch_is_left_alone() {
         for (unchanged_for, pause, kernel, verdict) in [
-            (0, MS, Kernel::Unasked, Verdict::Leave),
-            (OUT_OF_TOUCH - 1, LONG_PAUSE - 1, Kernel::Unasked, Verdict::Leave),
-            (OUT_OF_TOUCH - 1, LONG_PAUSE, Kernel::Awake, Verdict::Leave),
-            (OUT_OF_TOUCH - 1, LONG_PAUSE, Kernel::Blocked, Verdict::Suspect),
-            (OUT_OF_TOUCH, MS, Kernel::Blocked, Verdict::Take(Why::Blocked)),
-            (OUT_OF_TOUCH, MS, Kernel::Computed(0), Verdict::Leave),
+            (0, MS, Kernel::Unasked, RunningVerdict::Leave),
+            (OUT_OF_TOUCH - 1, LONG_PAUSE - 1, Kernel::Unasked, RunningVerdict::Leave),
+            (OUT_OF_TOUCH - 1, LONG_PAUSE, Kernel::Awake, RunningVerdict::Leave),
+            (OUT_OF_TOUCH - 1, LONG_PAUSE, Kernel::Blocked, RunningVerdict::Suspect),
+            (OUT_OF_TOUCH, MS, Kernel::Blocked, RunningVerdict::Take(TakeReason::Blocked)),
+            (OUT_OF_TOUCH, MS, Kernel::Computed(0), RunningVerdict::Leave),
         ] {
             check(Look { pause, ..look(unchanged_for, None) }, kernel, verdict);
         }
         let inside = Look { inside: true, pause: LONG_PAUSE, ..look(0, None) };
-        check(inside, Kernel::Unasked, Verdict::Leave);
+        check(inside, Kernel::Unasked, RunningVerdict::Leave);
     }
 
     /// S37: asked after 10 ms by the wall clock, whatever it has computed.
     #[test]
     fn who_holds_its_p_for_a_slice_is_asked() {
         for (unchanged_for, computed, verdict) in [
-            (TIME_SLICE - 1, TIME_SLICE - 1, Verdict::Leave),
-            (TIME_SLICE, TIME_SLICE, Verdict::Ask(Asked::Computing)),
-            (TIME_SLICE, TIME_SLICE / 2, Verdict::Ask(Asked::Computing)),
-            (TIME_SLICE, TIME_SLICE / 2 - 1, Verdict::Ask(Asked::Held)),
-            (10 * TIME_SLICE, 0, Verdict::Ask(Asked::Held)),
+            (TIME_SLICE - 1, TIME_SLICE - 1, RunningVerdict::Leave),
+            (TIME_SLICE, TIME_SLICE, RunningVerdict::Ask(Asked::Computing)),
+            (TIME_SLICE, TIME_SLICE / 2, RunningVerdict::Ask(Asked::Computing)),
+            (TIME_SLICE, TIME_SLICE / 2 - 1, RunningVerdict::Ask(Asked::Held)),
+            (10 * TIME_SLICE, 0, RunningVerdict::Ask(Asked::Held)),
         ] {
             check(look(unchanged_for, None), Kernel::Computed(computed), verdict);
             let inside = Look { inside: true, ..look(unchanged_for, None) };
@@ -281,17 +285,18 @@ mod tests {
             (120 * MS - 1, 0, false),
             (120 * MS, 0, true),
         ] {
-            let verdict = if taken { Verdict::Take(Why::Computing) } else { Verdict::Leave };
+            let verdict =
+                if taken { RunningVerdict::Take(TakeReason::Computing) } else { RunningVerdict::Leave };
             check(look(unchanged_for, asked), Kernel::Computed(computed), verdict);
-            let verdict = if taken { Verdict::Insist } else { Verdict::Leave };
+            let verdict = if taken { RunningVerdict::Insist } else { RunningVerdict::Leave };
             let inside = Look { inside: true, ..look(unchanged_for, asked) };
             check(inside, Kernel::Computed(computed), verdict);
         }
-        check(look(12 * MS, asked), Kernel::Blocked, Verdict::Take(Why::Blocked));
+        check(look(12 * MS, asked), Kernel::Blocked, RunningVerdict::Take(TakeReason::Blocked));
         check(
             Look { quantum: 2 * TIME_SLICE, ..look(12 * MS, asked) },
             Kernel::Computed(12 * MS),
-            Verdict::Leave,
+            RunningVerdict::Leave,
         );
     }
 
@@ -320,7 +325,7 @@ mod tests {
             (0, TIME_SLICE, false, false, true, Wanted),
             (0, TIME_SLICE, true, true, false, Leave),
         ] {
-            let look = Blocking { waited, unchanged_for, has_work, nobody_would_look, work_waits };
+            let look = BlockingLook { waited, unchanged_for, has_work, nobody_would_look, work_waits };
             assert_eq!(judge_blocking(&look), verdict, "{look:?}");
         }
     }

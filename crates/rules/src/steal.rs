@@ -36,11 +36,6 @@ impl StealOrder {
         StealOrder { n, coprimes: (1..=n).filter(|&stride| gcd(stride, n) == 1).collect() }
     }
 
-    /// The number of Ps this was built for.
-    pub fn n(&self) -> u32 {
-        self.n
-    }
-
     /// One of the orders, chosen by a random number.
     #[inline]
     pub fn iter(&self, random: u32) -> StealIter {
@@ -104,7 +99,6 @@ mod tests {
         let mut random = 0x9e37_79b9_u32;
         for n in 1..=1024 {
             let order = StealOrder::new(n);
-            assert_eq!(order.n(), n);
             for _ in 0..4 {
                 random ^= random << 13;
                 random ^= random >> 17;

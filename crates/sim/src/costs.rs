@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::time::{MS, Time, US};
+use crate::time::{Time, US};
 
 /// Costs, in nanoseconds of simulated time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,14 +36,12 @@ pub struct Costs {
     pub locked: Time,
     /// The waker's part of a futex wake. Assumed: 1.5 µs.
     pub futex_call: Time,
-    /// From a futex wake until the woken thread runs. Measured: 7 µs (design note D9).
+    /// From a futex wake until the woken thread runs. Measured: 7 µs (D9).
     pub futex_wake: Time,
     /// Entering epoll and coming back. Assumed: 700 ns.
     pub poll: Time,
     /// Each report of epoll, until the goroutine is queued. Assumed: 100 ns.
     pub report: Time,
-    /// The monitor's tick while Ps are busy. From the library: 1 ms.
-    pub monitor_tick: Time,
 }
 
 impl Costs {
@@ -63,7 +61,6 @@ impl Costs {
         futex_wake: 0,
         poll: 0,
         report: 0,
-        monitor_tick: MS,
     };
 }
 
@@ -84,7 +81,6 @@ impl Default for Costs {
             futex_wake: 7 * US,
             poll: 700,
             report: 100,
-            monitor_tick: MS,
         }
     }
 }

@@ -9,9 +9,9 @@
 //! Nothing is allocated per event; jobs lie in one array, events in one heap.
 
 use crate::costs::Costs;
-use crate::events::{Event, Events, Ticket};
+use crate::events::{Event, EventTicket, Events};
 use crate::job::{Burst, JobId, NO_JOB, Then, Workload};
-use crate::measure::{Histogram, Outcome, Switches, blank_results};
+use crate::measure::{Histogram, RunOutcome, Switches, blank_results};
 use crate::policy::{Policy, Ready, Visit};
 use crate::time::{NEVER, Time};
 use crate::trace::{Place, Strip, Trace};
@@ -21,7 +21,7 @@ const ABOUT_JOB: u32 = 1 << 31;
 
 /// What changes of a job.
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct JobState {
     /// The burst it is in or comes for.
     burst: u32,
     /// Children that have not ended.
@@ -39,7 +39,7 @@ struct Proc {
     running: Option<Visit>,
     /// When the job on it began to run: after the switch.
     began: Time,
-    ticket: Ticket,
+    ticket: EventTicket,
     last: JobId,
     /// Whether the last one was interrupted.
     forced: bool,
@@ -53,10 +53,10 @@ struct Engine<'w, P, T> {
     now: Time,
     events: Events,
     arrived: usize,
-    states: Vec<State>,
+    states: Vec<JobState>,
     procs: Vec<Proc>,
     idle: Vec<u32>,
-    outcome: Outcome,
+    outcome: RunOutcome,
 }
 
 /// Runs a workload under a policy.
@@ -79,9 +79,9 @@ pub fn run<P: Policy, T: Trace>(
     procs: u32,
     costs: &Costs,
     trace: &mut T,
-) -> Outcome {
-    let proc = Proc { running: None, began: 0, ticket: Ticket::default(), last: NO_JOB, forced: false };
-    let states = workload.jobs.iter().map(|spec| State {
+) -> RunOutcome {
+    let proc = Proc { running: None, began: 0, ticket: EventTicket::default(), last: NO_JOB, forced: false };
+    let states = workload.jobs.iter().map(|spec| JobState {
         burst: spec.first,
         children: 0,
         joining: false,
@@ -100,7 +100,7 @@ pub fn run<P: Policy, T: Trace>(
         states: states.collect(),
         procs: vec![proc; procs as usize],
         idle: (0..procs).rev().collect(),
-        outcome: Outcome {
+        outcome: RunOutcome {
             jobs: blank_results(workload),
             end: 0,
             procs,
@@ -116,7 +116,7 @@ pub fn run<P: Policy, T: Trace>(
 }
 
 impl<P: Policy, T: Trace> Engine<'_, P, T> {
-    fn run(mut self) -> Outcome {
+    fn run(mut self) -> RunOutcome {
         loop {
             let arrival = self.next_arrival();
             let event = self.events.next_at().unwrap_or(NEVER);
@@ -198,7 +198,7 @@ impl<P: Policy, T: Trace> Engine<'_, P, T> {
         let seat = self.procs[proc as usize];
         let visit = self.progress(&seat, seat.running?);
         self.procs[proc as usize] =
-            Proc { running: None, ticket: Ticket::default(), last: visit.job, forced: false, ..seat };
+            Proc { running: None, ticket: EventTicket::default(), last: visit.job, forced: false, ..seat };
         let (from, to) = (seat.began.min(self.now), self.now);
         self.outcome.useful += to - from;
         self.trace.ran(Strip { job: visit.job, place: Place::Proc(proc), from, to });
@@ -291,7 +291,7 @@ impl<P: Policy, T: Trace> Engine<'_, P, T> {
     }
 
     /// Writes down the waits, of those too that still wait.
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> RunOutcome {
         if self.workload.horizon != NEVER {
             self.now = self.workload.horizon;
         }

@@ -4,7 +4,7 @@
 //! - of two events at the same time the one that was scheduled first comes first, so a run depends on
 //!   nothing but its seed;
 //! - nothing is ever searched or removed in the middle: an event that no longer counts is recognised by
-//!   its owner when it comes up (by its [`Ticket`]), and dropped.
+//!   its owner when it comes up (by its [`EventTicket`]), and dropped.
 //!
 //! A 4-ary heap: half the depth of a binary one, and a node's children share a cache line.
 
@@ -12,7 +12,7 @@ use crate::time::Time;
 
 /// Which event this is: its place in the order of scheduling. The default is no event's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Ticket(u32);
+pub struct EventTicket(u32);
 
 /// An event that has come up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Event {
     /// When.
     pub at: Time,
     /// Which one.
-    pub ticket: Ticket,
+    pub ticket: EventTicket,
     /// What: as it was given to [`Events::schedule`].
     pub what: u32,
 }
@@ -72,7 +72,7 @@ impl Events {
 
     /// Adds an event.
     #[inline]
-    pub fn schedule(&mut self, at: Time, what: u32) -> Ticket {
+    pub fn schedule(&mut self, at: Time, what: u32) -> EventTicket {
         let ticket = self.next;
         self.next = self.next.wrapping_add(1);
         let key = u128::from(at) << 64 | u128::from(ticket) << 32 | u128::from(what);
@@ -87,7 +87,7 @@ impl Events {
             hole = parent;
         }
         self.heap[hole] = key;
-        Ticket(ticket)
+        EventTicket(ticket)
     }
 
     /// When the next one is.
@@ -128,18 +128,18 @@ impl Events {
 
 #[inline]
 fn unpack(key: u128) -> Event {
-    Event { at: (key >> 64) as Time, ticket: Ticket((key >> 32) as u32), what: key as u32 }
+    Event { at: (key >> 64) as Time, ticket: EventTicket((key >> 32) as u32), what: key as u32 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::random::RandomStream;
 
     /// Whatever is put in comes out in order of time, and at one time in order of scheduling.
     #[test]
     fn events_come_in_order() {
-        let mut random = Random::new(5);
+        let mut random = RandomStream::new(5);
         let mut events = Events::new();
         let mut expected = Vec::new();
         for what in 0..5_000 {

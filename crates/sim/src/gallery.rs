@@ -100,7 +100,7 @@ fn hog() -> Example {
     }
     Example {
         name: "hog",
-        title: "A hog on one P: ours takes the P after 10 ms; hollow: it goes on without",
+        title: "A hog on one P: ours takes the P when others have waited for some 10 ms; hollow: it goes on without",
         workload: workload.finish(),
         names: vec!["hog".into(), "I/O 1".into(), "I/O 2".into(), "I/O 3".into()],
         policies: vec![PolicyKind::Fcfs, PolicyKind::Gmp, PolicyKind::Rr],

@@ -7,7 +7,7 @@ use crate::costs::Costs;
 use crate::engine;
 use crate::gmp::{self, Variant};
 use crate::job::Workload;
-use crate::measure::Outcome;
+use crate::measure::RunOutcome;
 use crate::policy::{Fcfs, Feedback, Hrrn, Mode, Policy, Rr, Spn, Srt};
 use crate::time::{MS, Time};
 use crate::trace::Trace;
@@ -34,7 +34,7 @@ pub enum PolicyKind {
 
 /// Everything but the policy and the workload.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct RunSettings {
     /// Processors; Ps for G-M-P.
     pub procs: u32,
     /// CPUs under the Ps; as many as Ps if `None`.
@@ -49,23 +49,30 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Settings {
+impl RunSettings {
     /// A quantum of 1 ms, the usual costs, nothing different.
     #[must_use]
-    pub fn new(procs: u32, seed: u64) -> Settings {
-        Settings { procs, cpus: None, quantum: MS, costs: Costs::default(), variant: Variant::LIBRARY, seed }
+    pub fn new(procs: u32, seed: u64) -> RunSettings {
+        RunSettings {
+            procs,
+            cpus: None,
+            quantum: MS,
+            costs: Costs::default(),
+            variant: Variant::LIBRARY,
+            seed,
+        }
     }
 
     /// With these costs.
     #[must_use]
-    pub fn costs(self, costs: Costs) -> Settings {
-        Settings { costs, ..self }
+    pub fn costs(self, costs: Costs) -> RunSettings {
+        RunSettings { costs, ..self }
     }
 
     /// With this quantum.
     #[must_use]
-    pub fn quantum(self, quantum: Time) -> Settings {
-        Settings { quantum, ..self }
+    pub fn quantum(self, quantum: Time) -> RunSettings {
+        RunSettings { quantum, ..self }
     }
 }
 
@@ -129,16 +136,16 @@ impl PolicyKind {
     /// Runs a workload under it.
     ///
     /// ```
-    /// use gosched_sim::kind::{PolicyKind, Settings};
+    /// use gosched_sim::kind::{PolicyKind, RunSettings};
     /// use gosched_sim::trace::NoTrace;
     /// use gosched_sim::workload::{Kind, Size};
     ///
     /// let workload = Kind::Short.make(Size { jobs: Some(100), ..Size::usual(1, 1) });
-    /// let outcome = PolicyKind::Srt.run(&workload, &Settings::new(1, 1), &mut NoTrace);
+    /// let outcome = PolicyKind::Srt.run(&workload, &RunSettings::new(1, 1), &mut NoTrace);
     /// assert_eq!(outcome.summary(None).done, 100);
     /// ```
-    pub fn run<T: Trace>(self, workload: &Workload, settings: &Settings, trace: &mut T) -> Outcome {
-        let Settings { procs, quantum, costs, .. } = settings;
+    pub fn run<T: Trace>(self, workload: &Workload, settings: &RunSettings, trace: &mut T) -> RunOutcome {
+        let RunSettings { procs, quantum, costs, .. } = settings;
         match self {
             PolicyKind::Fcfs => engine::run(workload, Fcfs::default(), *procs, costs, trace),
             PolicyKind::Spn => engine::run(workload, Spn::default(), *procs, costs, trace),
@@ -151,13 +158,13 @@ impl PolicyKind {
     }
 }
 
-impl Settings {
-    fn gmp(&self) -> gmp::Config {
-        gmp::Config {
+impl RunSettings {
+    fn gmp(&self) -> gmp::GmpConfig {
+        gmp::GmpConfig {
             cpus: self.cpus.unwrap_or(self.procs),
             costs: self.costs.clone(),
             variant: self.variant,
-            ..gmp::Config::new(self.procs, self.seed)
+            ..gmp::GmpConfig::new(self.procs, self.seed)
         }
     }
 }

@@ -5,13 +5,13 @@
 //! simulator's own speed.
 //!
 //! ```
-//! use gosched_sim::kind::{PolicyKind, Settings};
+//! use gosched_sim::kind::{PolicyKind, RunSettings};
 //! use gosched_sim::trace::NoTrace;
 //! use gosched_sim::workload::{Kind, Size};
 //!
 //! let workload = Kind::Mixed.make(Size { jobs: Some(1_000), ..Size::usual(1, 42) });
 //! let short_ones_wait = |policy: PolicyKind| {
-//!     let outcome = policy.run(&workload, &Settings::new(1, 42), &mut NoTrace);
+//!     let outcome = policy.run(&workload, &RunSettings::new(1, 42), &mut NoTrace);
 //!     outcome.summary(Some(gosched_sim::job::Class::Short)).waiting.mean
 //! };
 //! assert!(short_ones_wait(PolicyKind::Fcfs) > 5.0 * short_ones_wait(PolicyKind::Srt));

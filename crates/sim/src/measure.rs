@@ -56,7 +56,7 @@ pub struct Switches {
 
 /// What a run came to.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Each job's fate.
     pub jobs: Vec<JobResult>,
     /// When the last thing happened.
@@ -77,7 +77,7 @@ pub struct Outcome {
     pub gmp: Option<crate::gmp::Counters>,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// The figures of all jobs, or of one class.
     #[must_use]
     pub fn summary(&self, class: Option<Class>) -> Summary {

@@ -9,26 +9,26 @@ use crate::time::Time;
 /// A stream of random numbers.
 ///
 /// ```
-/// use gosched_sim::random::Random;
-/// assert_eq!(Random::new(7).next_u64(), Random::new(7).next_u64());
-/// assert_ne!(Random::new(7).next_u64(), Random::new(8).next_u64());
+/// use gosched_sim::random::RandomStream;
+/// assert_eq!(RandomStream::new(7).next_u64(), RandomStream::new(7).next_u64());
+/// assert_ne!(RandomStream::new(7).next_u64(), RandomStream::new(8).next_u64());
 /// ```
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct RandomStream(u64);
 
-impl Random {
+impl RandomStream {
     /// The stream of a seed.
     #[must_use]
-    pub fn new(seed: u64) -> Random {
-        let mut random = Random(seed ^ 0x5851_f42d_4c95_7f2d);
+    pub fn new(seed: u64) -> RandomStream {
+        let mut random = RandomStream(seed ^ 0x5851_f42d_4c95_7f2d);
         random.next_u64();
         random
     }
 
     /// An independent stream for a part of the whole.
     #[must_use]
-    pub fn fork(&self, label: u64) -> Random {
-        Random::new(self.0 ^ label.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31))
+    pub fn fork(&self, label: u64) -> RandomStream {
+        RandomStream::new(self.0 ^ label.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31))
     }
 
     /// 64 random bits.
@@ -95,7 +95,7 @@ mod tests {
     /// The distributions have the means that they are asked for.
     #[test]
     fn means_are_right() {
-        let mut random = Random::new(1);
+        let mut random = RandomStream::new(1);
         let exponential = mean(|| random.exponential(MS));
         assert!((exponential / MS as f64 - 1.0).abs() < 0.02, "{exponential}");
         let even = mean(|| random.between(MS, 3 * MS));
@@ -108,7 +108,7 @@ mod tests {
     /// A fork does not repeat its parent nor its siblings.
     #[test]
     fn forks_differ() {
-        let root = Random::new(3);
+        let root = RandomStream::new(3);
         let firsts: std::collections::HashSet<u64> =
             (0..100).map(|label| root.fork(label).next_u64()).collect();
         assert_eq!(firsts.len(), 100);

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::gmp::{Counters, MAX_PROCS, Stealing, Variant};
-use crate::kind::{PolicyKind, Settings};
+use crate::kind::{PolicyKind, RunSettings};
 use crate::time::{MS, Time};
 use crate::trace::NoTrace;
 use crate::workload::{Kind, Size};
@@ -157,7 +157,7 @@ pub fn counts(most: u32) -> Vec<u32> {
 pub fn point(scenario: Scenario, change: Change, procs: u32, seed: u64) -> Point {
     let (kind, size) = scenario.kind_and_size(procs, seed);
     let workload = kind.make(size);
-    let settings = Settings { variant: change.variant(procs), ..Settings::new(procs, seed) };
+    let settings = RunSettings { variant: change.variant(procs), ..RunSettings::new(procs, seed) };
     let outcome = PolicyKind::Gmp.run(&workload, &settings, &mut NoTrace);
     let all = outcome.summary(None);
     let speedup = outcome.useful as f64 / outcome.end.max(1) as f64;

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::kind::{PolicyKind, Settings};
+use crate::kind::{PolicyKind, RunSettings};
 use crate::trace::NoTrace;
 use crate::workload::{Kind, Size};
 
@@ -32,7 +32,7 @@ impl Speed {
 #[must_use]
 pub fn measure(policy: PolicyKind, jobs: u32, procs: u32, seed: u64) -> Speed {
     let workload = Kind::Mixed.make(Size { jobs: Some(jobs), ..Size::usual(procs, seed) });
-    let settings = Settings::new(procs, seed);
+    let settings = RunSettings::new(procs, seed);
     let runs = (0..3).map(|_| {
         let began = Instant::now();
         let outcome = policy.run(&workload, &settings, &mut NoTrace);

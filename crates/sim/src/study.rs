@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::job::Class;
-use crate::kind::{PolicyKind, Settings};
+use crate::kind::{PolicyKind, RunSettings};
 use crate::measure::{Summary, Switches};
 use crate::scale::Change;
 use crate::time::Time;
@@ -35,7 +35,7 @@ pub struct Plan {
 
 /// The figures of one run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct RunFigures {
     /// The policy.
     pub policy: PolicyKind,
     /// The workload.
@@ -76,7 +76,7 @@ impl Plan {
     }
 
     /// Runs it all; `step` is told before each run what it is.
-    pub fn run(&self, mut step: impl FnMut(&str)) -> Vec<Line> {
+    pub fn run(&self, mut step: impl FnMut(&str)) -> Vec<RunFigures> {
         let mut lines = Vec::with_capacity(self.len());
         for &procs in &self.procs {
             for &kind in &self.workloads {
@@ -84,14 +84,14 @@ impl Plan {
                 let workload = kind.make(size);
                 for &policy in &self.policies {
                     step(&format!("{} on {}, {procs} processors", policy.name(), kind.name()));
-                    let settings = Settings {
+                    let settings = RunSettings {
                         quantum: self.quantum,
                         variant: self.change.variant(procs),
                         cpus: self.cpus,
-                        ..Settings::new(procs, self.seed)
+                        ..RunSettings::new(procs, self.seed)
                     };
                     let outcome = policy.run(&workload, &settings, &mut NoTrace);
-                    lines.push(Line {
+                    lines.push(RunFigures {
                         policy,
                         workload: kind,
                         procs,

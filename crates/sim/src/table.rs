@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::costs::Costs;
 use crate::job::{Class, Workload};
-use crate::kind::{PolicyKind, Settings};
+use crate::kind::{PolicyKind, RunSettings};
 use crate::time::{MS, SECOND, Time};
 use crate::trace::NoTrace;
 use crate::workload::{Kind, Size};
@@ -57,14 +57,15 @@ pub fn starvation_probe(horizon: Time) -> Workload {
 /// Whether a policy lets the probe's long job starve.
 #[must_use]
 pub fn starves(policy: PolicyKind) -> bool {
-    let settings = Settings::new(1, 1).costs(Costs::FREE);
+    let settings = RunSettings::new(1, 1).costs(Costs::FREE);
     policy.run(&starvation_probe(4 * SECOND), &settings, &mut NoTrace).summary(None).starved > 0
 }
 
 /// The row of a policy.
 #[must_use]
 pub fn row(policy: PolicyKind, seed: u64) -> Row {
-    let outcome = policy.run(&Kind::Mixed.make(Size::usual(1, seed)), &Settings::new(1, seed), &mut NoTrace);
+    let outcome =
+        policy.run(&Kind::Mixed.make(Size::usual(1, seed)), &RunSettings::new(1, seed), &mut NoTrace);
     let all = outcome.summary(None);
     let character = policy.character();
     let switches = outcome.switches.voluntary + outcome.switches.forced;

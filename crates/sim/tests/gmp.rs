@@ -7,15 +7,15 @@
 //! that are not shared (the hog's time).
 
 use gosched_sim::costs::Costs;
-use gosched_sim::gmp::{Config, Counters, Stealing, Variant, run as run_gmp};
+use gosched_sim::gmp::{Counters, GmpConfig, Stealing, Variant, run as run_gmp};
 use gosched_sim::job::{Burst, Class, JobId, NO_JOB, Spec, Then, Workload};
-use gosched_sim::kind::{PolicyKind, Settings};
-use gosched_sim::measure::{JobResult, Outcome};
+use gosched_sim::kind::{PolicyKind, RunSettings};
+use gosched_sim::measure::{JobResult, RunOutcome};
 use gosched_sim::time::{MS, NEVER, Time, US};
 use gosched_sim::trace::{NoTrace, Place, Strips};
 use gosched_sim::workload::{Kind, Size};
 
-fn counters(outcome: &Outcome) -> &Counters {
+fn counters(outcome: &RunOutcome) -> &Counters {
     outcome.gmp.as_ref().expect("a run of G-M-P")
 }
 
@@ -54,7 +54,7 @@ fn order(strips: &Strips) -> Vec<JobId> {
 #[test]
 fn the_well_known_order() {
     let mut strips = Strips::default();
-    run_gmp(&fan(10, US), &Config::new(1, 1), &mut strips);
+    run_gmp(&fan(10, US), &GmpConfig::new(1, 1), &mut strips);
     let order: Vec<u32> = order(&strips).into_iter().map(|job| job - 1).collect();
     assert_eq!(order, [9, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
 }
@@ -79,7 +79,7 @@ fn all_jobs_end() {
             for variant in [Variant::LIBRARY, other] {
                 for costs in [Costs::default(), Costs::FREE] {
                     let workload = kind.make(Size { jobs: Some(500), ..Size::usual(procs, 5) });
-                    let settings = Settings { variant, ..Settings::new(procs, 5) }.costs(costs);
+                    let settings = RunSettings { variant, ..RunSettings::new(procs, 5) }.costs(costs);
                     let outcome = PolicyKind::Gmp.run(&workload, &settings, &mut NoTrace);
                     let all = outcome.summary(None);
                     assert_eq!(all.done, all.jobs, "{kind:?}, {procs} Ps, {variant:?}");
@@ -96,7 +96,7 @@ fn one_p_one_job() {
     for kind in [Kind::Mixed, Kind::Tree, Kind::Blocking, Kind::Hog] {
         let workload = kind.make(Size { jobs: Some(400), ..Size::usual(4, 2) });
         let mut strips = Strips::default();
-        run_gmp(&workload, &Config::new(4, 2), &mut strips);
+        run_gmp(&workload, &GmpConfig::new(4, 2), &mut strips);
         for p in 0..4 {
             let mut own: Vec<_> = strips.0.iter().filter(|strip| strip.place == Place::Proc(p)).collect();
             own.sort_by_key(|strip| strip.from);
@@ -114,7 +114,7 @@ fn one_p_one_job() {
 fn stealing_spreads_the_work() {
     let mut strips = Strips::default();
     let workload = fan(240, 200 * US);
-    let outcome = run_gmp(&workload, &Config::new(8, 3), &mut strips);
+    let outcome = run_gmp(&workload, &GmpConfig::new(8, 3), &mut strips);
     for p in 0..8 {
         let jobs = strips.0.iter().filter(|strip| strip.place == Place::Proc(p) && strip.job > 0).count();
         assert!((20..=40).contains(&jobs), "P {p} ran {jobs} of 240");
@@ -128,7 +128,7 @@ fn stealing_spreads_the_work() {
 fn a_lone_child_is_stolen() {
     let mut workload = fan(1, MS);
     workload.bursts[1].cpu = 5 * MS;
-    let outcome = run_gmp(&workload, &Config::new(2, 1), &mut NoTrace);
+    let outcome = run_gmp(&workload, &GmpConfig::new(2, 1), &mut NoTrace);
     assert!(outcome.jobs[1].finish < 2 * MS, "{}", outcome.jobs[1].finish);
     assert_eq!(counters(&outcome).stolen, 1);
 }
@@ -139,22 +139,23 @@ fn a_lone_child_is_stolen() {
 fn the_fairness_tick_serves_the_global_queue() {
     let mut workload = fan(200, 100 * US);
     workload.add_single(500 * US, Class::Io, 10 * US);
-    let outcome = run_gmp(&workload.finish(), &Config::new(1, 1), &mut NoTrace);
+    let outcome = run_gmp(&workload.finish(), &GmpConfig::new(1, 1), &mut NoTrace);
     let stranger = outcome.jobs.last().and_then(JobResult::response).expect("it ended");
     assert!(stranger < 62 * 100 * US + MS, "{stranger}");
     assert!(outcome.end > 15 * MS);
 }
 
-/// S40, D1: a hog on the only P delays the others by 10 ms or so, once; it goes on without a P and is
-/// not slowed down by more than its share.
+/// S40, D1: a hog on the only P delays the others by two slices or so, once: the monitor, which has slowed
+/// down, sees it after 10 ms at most, asks after another 10, and takes the P soon after. The hog goes on
+/// without a P and is not slowed down by more than its share.
 #[test]
 fn a_hog_loses_its_p_and_goes_on() {
     let workload = Kind::Hog.make(Size::usual(1, 1));
     let mut strips = Strips::default();
-    let config = Config::new(1, 1);
+    let config = GmpConfig::new(1, 1);
     let outcome = run_gmp(&workload, &config, &mut strips);
     let others = outcome.summary(Some(Class::Io));
-    assert!(others.longest_wait < 20.0 * MS as f64, "{}", others.longest_wait);
+    assert!(others.longest_wait < 30.0 * MS as f64, "{}", others.longest_wait);
     assert_eq!(counters(&outcome).taken_computing, 1);
     let without_p: Time = strips.0.iter().filter(|s| s.place == Place::WithoutP).map(|s| s.to - s.from).sum();
     assert!(without_p > 1_900 * MS, "{without_p}");
@@ -164,10 +165,11 @@ fn a_hog_loses_its_p_and_goes_on() {
         "two share one CPU: longer, but no more than twice as long, {hog}"
     );
     // With a second CPU under the one P it is not slowed down at all.
-    let outcome = run_gmp(&workload, &Config { cpus: 2, ..config }, &mut NoTrace);
+    let outcome = run_gmp(&workload, &GmpConfig { cpus: 2, ..config }, &mut NoTrace);
     assert!(outcome.jobs[0].response().is_some_and(|time| time < 2_010 * MS));
     // FCFS, for comparison: all others stand still for two seconds.
-    let fcfs = PolicyKind::Fcfs.run(&workload, &Settings::new(1, 1), &mut NoTrace).summary(Some(Class::Io));
+    let fcfs =
+        PolicyKind::Fcfs.run(&workload, &RunSettings::new(1, 1), &mut NoTrace).summary(Some(Class::Io));
     assert!(fcfs.longest_wait > 1_900.0 * MS as f64);
 }
 
@@ -180,7 +182,7 @@ fn blocking_calls_hand_their_p_off() {
         let call = Burst { cpu: 10 * US, then: Then::Block(50 * MS) };
         workload.add(0, Class::Io, &[call, call, Burst { cpu: 10 * US, then: Then::Exit }]);
     }
-    let outcome = run_gmp(&workload.finish(), &Config::new(2, 1), &mut NoTrace);
+    let outcome = run_gmp(&workload.finish(), &GmpConfig::new(2, 1), &mut NoTrace);
     assert!(outcome.end < 200 * MS, "50 × 2 calls of 50 ms on 2 Ps: {}", outcome.end);
     let counters = counters(&outcome);
     assert!(counters.taken_blocking >= 50 && counters.threads > 40, "{counters:?}");
@@ -190,11 +192,11 @@ fn blocking_calls_hand_their_p_off() {
 /// Ps get to work, with little few do.
 #[test]
 fn one_is_woken_at_a_time() {
-    let outcome = run_gmp(&fan(2_000, 100 * US), &Config::new(16, 1), &mut NoTrace);
+    let outcome = run_gmp(&fan(2_000, 100 * US), &GmpConfig::new(16, 1), &mut NoTrace);
     let woken = counters(&outcome).wakes;
     assert!((15..200).contains(&woken), "{woken}");
     assert!(outcome.utilisation() > 0.9, "{}", outcome.utilisation());
-    let outcome = run_gmp(&fan(2, 100 * US), &Config::new(16, 1), &mut NoTrace);
+    let outcome = run_gmp(&fan(2, 100 * US), &GmpConfig::new(16, 1), &mut NoTrace);
     assert!(counters(&outcome).wakes <= 4, "{}", counters(&outcome).wakes);
 }
 
@@ -207,7 +209,7 @@ fn the_network_is_watched_while_all_wait() {
         let wait = Burst { cpu: 10 * US, then: Then::Io(50 * MS) };
         workload.add(i * MS, Class::Io, &[wait, wait, Burst { cpu: 10 * US, then: Then::Exit }]);
     }
-    let outcome = run_gmp(&workload.finish(), &Config::new(4, 1), &mut NoTrace);
+    let outcome = run_gmp(&workload.finish(), &GmpConfig::new(4, 1), &mut NoTrace);
     assert!(outcome.summary(None).longest_wait < 50.0 * US as f64, "{}", outcome.summary(None).longest_wait);
     assert!(outcome.overhead < 10 * MS, "{}", outcome.overhead);
 }
@@ -215,7 +217,7 @@ fn the_network_is_watched_while_all_wait() {
 /// S21: a full ring sends half of itself to the global queue; nothing is lost.
 #[test]
 fn a_full_ring_overflows() {
-    let outcome = run_gmp(&fan(1_000, US), &Config::new(1, 1), &mut NoTrace);
+    let outcome = run_gmp(&fan(1_000, US), &GmpConfig::new(1, 1), &mut NoTrace);
     assert!(counters(&outcome).overflows >= 5, "{:?}", counters(&outcome));
     assert_eq!(outcome.summary(None).done, 1_001);
 }
@@ -225,7 +227,7 @@ fn a_full_ring_overflows() {
 fn a_run_depends_on_its_seed_alone() {
     let workload = Kind::Mixed.make(Size { jobs: Some(3_000), ..Size::usual(16, 4) });
     let once = |seed| {
-        let outcome = run_gmp(&workload, &Config::new(16, seed), &mut NoTrace);
+        let outcome = run_gmp(&workload, &GmpConfig::new(16, seed), &mut NoTrace);
         (outcome.jobs.clone(), outcome.gmp, outcome.events, outcome.overhead)
     };
     assert_eq!(once(1), once(1));

@@ -1,10 +1,10 @@
 //! What the scaling study says: where the limits are, and that what is meant to change them does.
 //!
 //! Seen to fail: with `looked_at_until` never set, so that several look at once (the poller); with
-//! `Line::write` not waiting for `free_at` (nearly all); with all groups on the first idle word (the
+//! `CacheLine::write` not waiting for `free_at` (nearly all); with all groups on the first idle word (the
 //! poller, waking); with node-first stealing that asks everybody (thieves).
 
-use gosched_sim::gmp::{Config, Variant, run};
+use gosched_sim::gmp::{GmpConfig, Variant, run};
 use gosched_sim::scale::{Change, Scenario, point};
 use gosched_sim::trace::NoTrace;
 use gosched_sim::workload::{Kind, Size};
@@ -58,7 +58,7 @@ fn waking_one_at_a_time_takes_long() {
 fn thieves_stay_at_home() {
     let time = |change: Change| {
         let workload = Kind::Tree.make(Size { jobs: Some(50_000), ..Size::usual(256, 1) });
-        let config = Config { variant: change.variant(256), ..Config::new(256, 1) };
+        let config = GmpConfig { variant: change.variant(256), ..GmpConfig::new(256, 1) };
         run(&workload, &config, &mut NoTrace).gmp.map_or(0, |gmp| gmp.stealing)
     };
     assert!(

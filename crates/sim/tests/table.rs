@@ -14,18 +14,18 @@ use common::{Checked, POLICIES, probe, run};
 use gosched_sim::costs::Costs;
 use gosched_sim::engine;
 use gosched_sim::job::{Class, Workload};
-use gosched_sim::kind::{PolicyKind, Settings};
-use gosched_sim::measure::Outcome;
+use gosched_sim::kind::{PolicyKind, RunSettings};
+use gosched_sim::measure::RunOutcome;
 use gosched_sim::policy::{Fcfs, Feedback, Hrrn, Mode, Rr, Spn, Srt};
 use gosched_sim::time::{MS, US};
 use gosched_sim::trace::{NoTrace, Strips};
 use gosched_sim::workload::{Kind, Size};
 
-fn mixed(policy: PolicyKind) -> Outcome {
+fn mixed(policy: PolicyKind) -> RunOutcome {
     run(policy, Kind::Mixed, 1, 7)
 }
 
-fn slowdown(outcome: &Outcome, class: Class) -> f64 {
+fn slowdown(outcome: &RunOutcome, class: Class) -> f64 {
     outcome.summary(Some(class)).slowdown.mean
 }
 
@@ -38,7 +38,7 @@ fn mode() {
     let workload = workload.finish();
     for policy in PolicyKind::TEXTBOOK {
         let mut strips = Strips::default();
-        policy.run(&workload, &Settings::new(1, 1), &mut strips);
+        policy.run(&workload, &RunSettings::new(1, 1), &mut strips);
         let pieces = strips.0.iter().filter(|strip| strip.job == 0).count();
         let short_first = strips.0.iter().position(|strip| strip.job == 1) < Some(strips.0.len() - 1);
         match policy.character().mode {
@@ -101,7 +101,7 @@ fn throughput() {
     (0..40).for_each(|_| _ = workload.add_single(0, Class::Long, 10 * MS));
     let workload = workload.finish();
     let rate = |policy: PolicyKind, quantum| {
-        let settings = Settings::new(1, 1).quantum(quantum);
+        let settings = RunSettings::new(1, 1).quantum(quantum);
         policy.run(&workload, &settings, &mut NoTrace).summary(None).throughput
     };
     let best = rate(PolicyKind::Fcfs, MS);
@@ -147,7 +147,7 @@ fn overhead() {
     assert!(forced(PolicyKind::Rr) > forced(PolicyKind::Mlfq), "feedback's slices grow");
     let share = |quantum| {
         let workload = Kind::Mixed.make(Size { jobs: Some(3_000), ..Size::usual(1, 7) });
-        PolicyKind::Rr.run(&workload, &Settings::new(1, 7).quantum(quantum), &mut NoTrace).overhead_share()
+        PolicyKind::Rr.run(&workload, &RunSettings::new(1, 7).quantum(quantum), &mut NoTrace).overhead_share()
     };
     assert!(share(20 * US) > 5.0 * share(500 * US), "{} {}", share(20 * US), share(500 * US));
     // Ours is never interrupted either: what it pays for is waking and stealing.
@@ -172,7 +172,7 @@ fn spn_and_srt_hurt_long_ones() {
     let fcfs = mixed(PolicyKind::Fcfs);
     for policy in [PolicyKind::Spn, PolicyKind::Srt] {
         let outcome = mixed(policy);
-        let wait = |outcome: &Outcome, class| outcome.summary(Some(class)).waiting;
+        let wait = |outcome: &RunOutcome, class| outcome.summary(Some(class)).waiting;
         assert!(wait(&outcome, Class::Long).p99 > 1.3 * wait(&fcfs, Class::Long).p99, "{policy:?}");
         assert!(wait(&outcome, Class::Short).mean < 0.3 * wait(&fcfs, Class::Short).mean, "{policy:?}");
         assert!(wait(&outcome, Class::Long).mean > 3.0 * wait(&outcome, Class::Short).mean, "{policy:?}");
@@ -196,11 +196,11 @@ fn feedback_favours_io_bound_ones() {
 fn hrrn_balances() {
     let (fcfs, spn, hrrn) = (mixed(PolicyKind::Fcfs), mixed(PolicyKind::Spn), mixed(PolicyKind::Hrrn));
     assert!(slowdown(&hrrn, Class::Short) < 0.5 * slowdown(&fcfs, Class::Short));
-    let worst_long = |outcome: &Outcome| outcome.summary(Some(Class::Long)).waiting.max;
+    let worst_long = |outcome: &RunOutcome| outcome.summary(Some(Class::Long)).waiting.max;
     assert!(worst_long(&hrrn) < 0.7 * worst_long(&spn), "{} {}", worst_long(&hrrn), worst_long(&spn));
-    let long = |outcome: &Outcome| outcome.summary(Some(Class::Long)).slowdown.max;
+    let long = |outcome: &RunOutcome| outcome.summary(Some(Class::Long)).slowdown.max;
     assert!(long(&hrrn) < 0.5 * long(&spn), "{} {}", long(&hrrn), long(&spn));
-    let short = |outcome: &Outcome| outcome.summary(Some(Class::Short)).waiting.p99;
+    let short = |outcome: &RunOutcome| outcome.summary(Some(Class::Short)).waiting.p99;
     assert!(short(&hrrn) < 1.3 * short(&spn) && short(&hrrn) < 0.5 * short(&fcfs));
 }
 
@@ -212,7 +212,7 @@ fn rr_treats_all_alike() {
     // shortest job.
     let workload = Kind::Heavy.make(Size { jobs: Some(20_000), load: 0.5, ..Size::usual(1, 2) });
     let by_length = |policy: PolicyKind| -> Vec<f64> {
-        let settings = Settings::new(1, 1).costs(Costs::FREE).quantum(20 * US);
+        let settings = RunSettings::new(1, 1).costs(Costs::FREE).quantum(20 * US);
         let outcome = policy.run(&workload, &settings, &mut NoTrace);
         let lengths = outcome.slowdown_by_length().into_iter().filter(|(_, jobs, _)| *jobs > 100);
         lengths.map(|(_, _, slowdown)| slowdown).collect()

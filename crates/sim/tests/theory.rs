@@ -6,19 +6,19 @@
 
 use gosched_sim::costs::Costs;
 use gosched_sim::job::{Class, Workload};
-use gosched_sim::kind::{PolicyKind, Settings};
+use gosched_sim::kind::{PolicyKind, RunSettings};
 use gosched_sim::measure::{JobResult, mean};
-use gosched_sim::random::Random;
+use gosched_sim::random::RandomStream;
 use gosched_sim::theory::{Interval, mg1_wait, mmc_wait};
 use gosched_sim::time::{MS, Time, US};
 use gosched_sim::trace::{NoTrace, Strips};
 
-fn free(procs: u32) -> Settings {
-    Settings::new(procs, 1).costs(Costs::FREE)
+fn free(procs: u32) -> RunSettings {
+    RunSettings::new(procs, 1).costs(Costs::FREE)
 }
 
 /// The jobs' fates on processors whose switches are free.
-fn jobs(policy: PolicyKind, workload: &Workload, settings: &Settings) -> Vec<JobResult> {
+fn jobs(policy: PolicyKind, workload: &Workload, settings: &RunSettings) -> Vec<JobResult> {
     policy.run(workload, settings, &mut NoTrace).jobs
 }
 
@@ -28,7 +28,7 @@ fn mean_response(jobs: &[JobResult]) -> f64 {
 
 /// A few jobs of one burst each, at random times.
 fn few(seed: u64) -> Workload {
-    let mut random = Random::new(seed);
+    let mut random = RandomStream::new(seed);
     let mut workload = Workload::new("few");
     for _ in 0..random.between(2, 40) {
         let cpu = random.pareto(10 * US, 1.2, 50 * MS);
@@ -83,7 +83,7 @@ fn rr_lets_nobody_wait_for_more_than_a_round() {
         for i in 0..n {
             workload.add_single(0, Class::Long, 5 * MS + i * 10 * US);
         }
-        let settings = Settings::new(1, 1).quantum(quantum);
+        let settings = RunSettings::new(1, 1).quantum(quantum);
         let mut strips = Strips::default();
         PolicyKind::Rr.run(&workload.finish(), &settings, &mut strips);
         let bound = (n - 1) * quantum + n * settings.costs.preempt;
@@ -146,15 +146,15 @@ fn hrrn_never_starves() {
 fn replicate(
     servers: u32,
     gap: f64,
-    service: impl Fn(&mut Random) -> Time,
+    service: impl Fn(&mut RandomStream) -> Time,
     policy: PolicyKind,
-    settings: &Settings,
+    settings: &RunSettings,
     value: impl Fn(&JobResult) -> f64,
 ) -> Interval {
     let count = 120_000;
     let means: Vec<f64> = (0..20)
         .map(|seed| {
-            let root = Random::new(1_000 + seed);
+            let root = RandomStream::new(1_000 + seed);
             let (mut arrivals, mut services) = (root.fork(1), root.fork(2));
             let mut workload = Workload::new("queue");
             let mut at = 0;
@@ -162,7 +162,7 @@ fn replicate(
                 at += arrivals.exponential(gap as Time);
                 workload.add_single(at, Class::Short, service(&mut services));
             }
-            let settings = Settings { procs: servers, ..settings.clone() };
+            let settings = RunSettings { procs: servers, ..settings.clone() };
             let jobs = jobs(policy, &workload.finish(), &settings);
             // The beginning, when the queue is still empty, is left out.
             mean(&jobs[count / 10..].iter().map(&value).collect::<Vec<_>>())
@@ -219,7 +219,7 @@ fn mmc_waits_as_erlang_says() {
 /// and of two kinds.
 #[test]
 fn mg1_waits_as_pollaczek_and_khinchine_say() {
-    type Service = fn(&mut Random) -> Time;
+    type Service = fn(&mut RandomStream) -> Time;
     let rate = 0.7 / SERVICE;
     let cases: [(&str, Service, f64); 3] = [
         ("constant", |_| SERVICE as Time, SERVICE.powi(2)),

@@ -1,8 +1,9 @@
 //! Context switch and guarded stacks: the floor that gosched's goroutines stand on.
 //!
-//! Two rooms. [`arch`](mod@arch) holds the switch: [`Gobuf`], [`switch`], [`jump`]. [`stack`](mod@stack) holds the
-//! memory: [`StackPool`] maps guarded stacks in slabs, [`StackCache`] keeps a few of them at hand for one owner.
-//! Neither knows the other, and neither knows what a goroutine, a worker thread or a processor is.
+//! Two rooms. [`arch`](mod@arch) holds the switch, [`Gobuf`], [`switch`], [`jump`], and all else that depends on the CPU,
+//! in one file per architecture. [`stack`](mod@stack) holds the memory: [`StackPool`] maps guarded stacks in slabs,
+//! [`StackCache`] keeps a few of them at hand for one owner; of `arch` it knows the sizes of a page and a cache line.
+//! Neither knows what a goroutine, a worker thread or a processor is.
 //! `README.md` beside this crate tells the contract, shows the layouts and lists the rejected designs.
 //!
 //! # Example
@@ -18,7 +19,7 @@
 //!     sum: u32,
 //! }
 //!
-//! unsafe extern "sysv64" fn entry(arg: usize) -> ! {
+//! unsafe extern "C" fn entry(arg: usize) -> ! {
 //!     let pair = arg as *mut Pair;
 //!     // SAFETY: `arg` is the pair below, which outlives this context; only one of the two contexts runs at a time.
 //!     unsafe {
@@ -44,14 +45,24 @@
 //! POOL.free(stack);
 //! ```
 
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+compile_error!("gosched needs Linux on a 64-bit CPU");
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub mod arch;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub mod stack;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod sys;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod uffd;
 
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub use arch::{Entry, Gobuf, Unsupported, check_platform, jump, switch};
 #[doc(hidden)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub use stack::GuardRung;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub use stack::{
     DEFAULT_SIZE, MAX_SIZE, OutOfStacks, SizeError, Stack, StackCache, StackClass, StackPool, StackStats,
     min_size,

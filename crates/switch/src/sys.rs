@@ -15,8 +15,6 @@ pub(crate) type Errno = i32;
 const MADV_GUARD_INSTALL: libc::c_int = 102;
 /// Ranges per `process_madvise`. The kernel takes 1,024; this many keep the vector's 2 KiB fit for a small stack.
 const MAX_IOV: usize = 128;
-/// `AT_MINSIGSTKSZ`: the size of the frame that the kernel pushes for a signal.
-const AT_MINSIGSTKSZ: libc::c_ulong = 51;
 
 fn errno() -> Errno {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)
@@ -29,7 +27,7 @@ fn check(result: libc::c_int) -> Result<(), Errno> {
 /// The size of the kernel's signal frame on this CPU.
 pub(crate) fn min_sigstksz() -> usize {
     // SAFETY: reads the auxiliary vector; an unknown entry gives 0.
-    let size = unsafe { libc::getauxval(AT_MINSIGSTKSZ) } as usize;
+    let size = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
     if size == 0 { libc::MINSIGSTKSZ } else { size }
 }
 

@@ -12,11 +12,13 @@ use crate::sys::Errno;
 
 const UFFD_USER_MODE_ONLY: libc::c_int = 1;
 const UFFD_API: u64 = 0xAA;
+/// What the numbers of its requests begin with.
+const UFFDIO: u32 = 0xAA;
 const UFFD_FEATURE_POISON: u64 = 1 << 14;
-const UFFDIO_API: libc::c_ulong = 0xC018_AA3F;
-const UFFDIO_REGISTER: libc::c_ulong = 0xC020_AA00;
+const UFFDIO_API: libc::Ioctl = libc::_IOWR::<Api>(UFFDIO, 0x3F);
+const UFFDIO_REGISTER: libc::Ioctl = libc::_IOWR::<RangeRequest>(UFFDIO, 0x00);
 const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
-const UFFDIO_POISON: libc::c_ulong = 0xC020_AA08;
+const UFFDIO_POISON: libc::Ioctl = libc::_IOWR::<RangeRequest>(UFFDIO, 0x08);
 
 /// `struct uffdio_api`.
 #[repr(C)]
@@ -78,7 +80,7 @@ impl Uffd {
         Ok(())
     }
 
-    fn ioctl<T>(&self, request: libc::c_ulong, arg: &mut T) -> Result<(), Errno> {
+    fn ioctl<T>(&self, request: libc::Ioctl, arg: &mut T) -> Result<(), Errno> {
         // SAFETY: `arg` is the structure that `request` names (both are chosen in this file, together); the kernel
         // reads and writes nothing else of ours.
         match unsafe { libc::ioctl(self.0.as_raw_fd(), request, arg as *mut T) } {

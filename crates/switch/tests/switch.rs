@@ -20,7 +20,7 @@ struct Pair {
     rounds: u64,
 }
 
-unsafe extern "sysv64" fn double_for_ever(arg: usize) -> ! {
+unsafe extern "C" fn double_for_ever(arg: usize) -> ! {
     let pair = arg as *mut Pair;
     let mut seen = 0;
     loop {
@@ -58,7 +58,7 @@ struct Trio {
     trace: Vec<usize>,
 }
 
-unsafe extern "sysv64" fn hand_around(arg: usize) -> ! {
+unsafe extern "C" fn hand_around(arg: usize) -> ! {
     let trio = (arg & !7) as *mut Trio;
     let me = arg & 7;
     // SAFETY: the trio outlives the contexts, one of which runs at a time.
@@ -89,7 +89,7 @@ fn contexts_switch_straight_to_each_other() {
     stacks.into_iter().for_each(|s| POOL.free(s));
 }
 
-unsafe extern "sysv64" fn scribble_registers(arg: usize) -> ! {
+unsafe extern "C" fn scribble_registers(arg: usize) -> ! {
     let pair = arg as *mut Pair;
     loop {
         // SAFETY: every register written is declared; rbx, which can't be, is put back. The pair outlives us.
@@ -130,7 +130,7 @@ fn registers_and_floats_survive() {
 #[repr(align(16))]
 struct Aligned([u8; 16]);
 
-unsafe extern "sysv64" fn note_alignment(arg: usize) -> ! {
+unsafe extern "C" fn note_alignment(arg: usize) -> ! {
     let pair = arg as *mut Pair;
     let local = black_box(Aligned([1; 16]));
     // SAFETY: the pair outlives the context.
@@ -165,7 +165,7 @@ struct Relay {
     sps: Vec<usize>,
 }
 
-unsafe extern "sysv64" fn run_and_hand_over(arg: usize) -> ! {
+unsafe extern "C" fn run_and_hand_over(arg: usize) -> ! {
     let relay = arg as *mut Relay;
     let here = 0u8;
     // SAFETY: the relay lies on the main stack. The next context takes this stack over in place: nothing of this
@@ -231,10 +231,10 @@ fn a_resting_context_shows_where_it_is() {
     unsafe {
         (*p).other = Gobuf::fresh(stack.top(), double_for_ever, p as usize);
         assert_eq!((*p).other.sp(), stack.top());
-        let fresh_pc = (*p).other.pc();
+        let fresh_pc = (*p).other.registers().pc;
         switch(&raw mut (*p).main, &raw const (*p).other);
         assert!((stack.limit()..stack.top()).contains(&(*p).other.sp()));
-        assert_ne!((*p).other.pc(), fresh_pc);
+        assert_ne!((*p).other.registers().pc, fresh_pc);
     }
     POOL.free(stack);
 }

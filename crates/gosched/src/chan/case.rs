@@ -16,7 +16,7 @@ use super::receiver::Flavor;
 use super::timer::TimeOp;
 use super::{Receiver, Sender, future, ops};
 use crate::panics::InTurn;
-use crate::sched::Visitor;
+use crate::sched::{Inside, Visitor};
 use crate::waiter::Waiter;
 
 /// One operation of a selection, with what a selection often asks of it.
@@ -24,7 +24,7 @@ use crate::waiter::Waiter;
 pub struct Case<'a> {
     operation: &'a dyn Part,
     lock: Option<&'a RawLock>,
-    kind: Kind,
+    kind: CaseKind,
     /// Of what is received; of nothing for a send.
     layout: Layout,
     /// The number that the user knows it by.
@@ -34,7 +34,7 @@ pub struct Case<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CaseKind {
     Send,
     Recv,
     /// A receive from a channel of time.
@@ -47,7 +47,7 @@ impl<'a> Case<'a> {
         Case {
             operation: sender,
             lock: Some(sender.chan().raw_lock().raw()),
-            kind: Kind::Send,
+            kind: CaseKind::Send,
             layout: Layout::new::<()>(),
             index,
             handle: core::ptr::from_ref(sender).cast(),
@@ -57,9 +57,9 @@ impl<'a> Case<'a> {
     #[inline]
     pub(super) fn recv<T>(receiver: &'a Receiver<T>, index: usize) -> Case<'a> {
         let (lock, kind) = match receiver.flavor() {
-            Flavor::Chan(chan) => (Some(chan.raw_lock().raw()), Kind::Recv),
-            Flavor::Time(timed) => (Some(timed.chan.raw_lock()), Kind::Time),
-            Flavor::Never => (None, Kind::Recv),
+            Flavor::Chan(chan) => (Some(chan.raw_lock().raw()), CaseKind::Recv),
+            Flavor::Time(timed) => (Some(timed.chan.raw_lock()), CaseKind::Time),
+            Flavor::Never => (None, CaseKind::Recv),
         };
         Case {
             operation: receiver,
@@ -81,7 +81,7 @@ impl<'a> Case<'a> {
 
     /// Whether its node has the selection's slot. (A send has no value to give yet.)
     pub(super) fn has_slot(&self) -> bool {
-        self.kind != Kind::Send
+        self.kind != CaseKind::Send
     }
 
     /// When the selection should look at it again, whatever happens.
@@ -90,7 +90,7 @@ impl<'a> Case<'a> {
     /// The lock is held.
     pub(super) unsafe fn deadline(&self) -> Option<u64> {
         // SAFETY: by contract.
-        if self.kind == Kind::Time { unsafe { self.operation.deadline() } } else { None }
+        if self.kind == CaseKind::Time { unsafe { self.operation.deadline() } } else { None }
     }
 }
 
@@ -136,10 +136,7 @@ impl<T> Part for Sender<T> {
             },
             Chosen::Value | Chosen::ValueAndGarbage | Chosen::Closed => (None, None),
         };
-        ops::tell_watchers(&mut state, |waiter| visitor.wake(waiter));
-        drop(state);
-        let waker = waiter.and_then(|waiter| visitor.wake(waiter));
-        drop(visitor);
+        let waker = ops::conclude(visitor, state, waiter);
         if let Some(orphan) = orphan {
             // SAFETY: left to us by a future of this channel.
             unsafe { future::free_orphan::<T>(orphan) };
@@ -203,32 +200,27 @@ pub(super) unsafe fn complete_send<T>(
 unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> {
     let value = ManuallyDrop::new(value);
     loop {
-        let visitor = Visitor::enter();
+        let mut visitor = Visitor::enter();
         let mut state = chan.lock();
         // SAFETY: a place is reserved; the value is not used again if it was moved.
         let woken = match unsafe { state.fill(&*value) } {
             Filled::Done(receiver, sender) => [receiver, sender],
             Filled::Buffered => {
-                ops::tell_watchers(&mut state, |waiter| visitor.wake(waiter));
+                ops::tell_watchers(&mut state, &mut visitor);
                 [None, None]
             }
             Filled::Closed => {
-                drop(state);
-                drop(visitor);
+                let [] = visitor.conclude(state, []);
                 return Err(SendError(ManuallyDrop::into_inner(value)));
             }
             Filled::NoRoom(no_room) => {
-                drop(state);
-                drop(visitor);
+                let [] = visitor.conclude(state, []);
                 ops::supply(chan, no_room);
                 continue;
             }
         };
-        drop(state);
-        let wakers = woken.map(|waiter| waiter.and_then(|waiter| visitor.wake(waiter)));
-        drop(visitor);
         let mut wakings = InTurn::new();
-        for waker in wakers.into_iter().flatten() {
+        for waker in visitor.conclude(state, woken).into_iter().flatten() {
             wakings.call(|| waker.wake());
         }
         wakings.finish();
@@ -247,16 +239,13 @@ unsafe fn deliver<T>(
     let visitor = Visitor::enter();
     let mut state = chan.lock();
     // SAFETY: by contract; the value is not used again if it was moved.
-    let delivered = unsafe { state.deliver(receiver, waiter, &*value) };
-    drop(state);
-    match delivered {
+    match unsafe { state.deliver(receiver, waiter, &*value) } {
         Ok(waiter) => {
-            let waker = waiter.and_then(|waiter| visitor.wake(waiter));
-            drop(visitor);
+            let [waker] = visitor.conclude(state, [waiter]);
             ops::call(waker);
         }
         Err(orphan) => {
-            drop(visitor);
+            let [] = visitor.conclude(state, []);
             // SAFETY: left to us by a future of this channel.
             unsafe { future::free_orphan::<T>(orphan) };
             ops::put_back(chan, ManuallyDrop::into_inner(value));

@@ -20,12 +20,12 @@ use core::task::{Context, Poll, Waker};
 
 use gosched_chan::{Chan, Offers, Received, Sent, Side, Sudog, Verdict};
 
-use super::alarm::{self, Alarm, Polled};
 use super::err::{RecvError, SendError, TrySendError};
 use super::ops;
 use super::receiver::Flavor;
+use super::stand_in::{self, StandIn, TimePolled};
 use super::{Receiver, Sender};
-use crate::sched::Visitor;
+use crate::sched::{Inside, Visitor};
 use crate::waiter::{FIRST_OUTCOME, Ticket, Waiter};
 
 /// A waiting task's node, and what it points at. The node comes first: see [`free_orphan`].
@@ -153,7 +153,7 @@ fn begin_sending<T>(
 ) -> Poll<Result<(), SendError<T>>> {
     let mut waker = Some(waker);
     loop {
-        let visitor = Visitor::enter();
+        let mut visitor = Visitor::enter();
         let mut held = chan.lock();
         // SAFETY: the slot holds the value, and is not read again if it was moved.
         match unsafe { held.send(parcel.slot()) } {
@@ -163,36 +163,31 @@ fn begin_sending<T>(
                 }
                 // SAFETY: the parcel stays until the future takes the node out.
                 unsafe { held.enqueue(Side::Send, parcel.node()) };
-                ops::tell_watchers(&mut held, |waiter| visitor.wake(waiter));
+                ops::tell_watchers(&mut held, &mut visitor);
                 *state = Sending::Waiting(parcel);
                 return Poll::Pending;
             }
             Sent::Handed(waiter) => {
-                drop(held);
-                let waker = visitor.wake(waiter);
-                drop(visitor);
+                let [waker] = visitor.conclude(held, [Some(waiter)]);
                 parcel.free();
                 ops::call(waker);
                 return Poll::Ready(Ok(()));
             }
             Sent::Buffered => {
-                ops::tell_watchers(&mut held, |waiter| visitor.wake(waiter));
-                drop(held);
-                drop(visitor);
+                ops::tell_watchers(&mut held, &mut visitor);
+                let [] = visitor.conclude(held, []);
                 parcel.free();
                 return Poll::Ready(Ok(()));
             }
             Sent::Closed => {
-                drop(held);
-                drop(visitor);
+                let [] = visitor.conclude(held, []);
                 // SAFETY: not moved.
                 let value = unsafe { parcel.slot().read() };
                 parcel.free();
                 return Poll::Ready(Err(SendError(value)));
             }
             Sent::NoRoom(no_room) => {
-                drop(held);
-                drop(visitor);
+                let [] = visitor.conclude(held, []);
                 ops::supply(chan, no_room);
             }
         }
@@ -216,8 +211,7 @@ fn wait_on<T>(chan: &Chan<T, Waiter>, node: &Sudog<Waiter>, waker: &Waker) -> Wa
         Verdict::Pending => (Waits::Yes, node.replace_waiter(Waiter::Async(waker))),
         _ => (Waits::No, Some(Waiter::Async(waker))),
     };
-    drop(held);
-    drop(visitor);
+    let [] = visitor.conclude(held, []);
     drop(unused);
     waits
 }
@@ -263,7 +257,7 @@ enum Receiving<T> {
     /// Queued, or bound to a sender; the value will come into the parcel.
     Waiting(Owned<T>),
     /// Waiting for time.
-    Alarm(Alarm),
+    StandIn(StandIn),
     Over,
 }
 
@@ -294,17 +288,17 @@ impl<T> Future for RecvFuture<'_, T> {
         let polled = match self.receiver.flavor() {
             Flavor::Chan(chan) => poll_chan(chan, &mut self.state, cx.waker()),
             Flavor::Time(timed) => {
-                let alarm = match &mut self.state {
-                    Receiving::Alarm(alarm) => Some(alarm),
+                let stand_in = match &mut self.state {
+                    Receiving::StandIn(stand_in) => Some(stand_in),
                     _ => None,
                 };
-                match alarm::poll(&timed.chan, alarm, cx.waker()) {
-                    Polled::Ready(due) => Poll::Ready(due.map(timed.value)),
-                    Polled::Set(alarm) => {
-                        self.state = Receiving::Alarm(alarm);
+                match stand_in::poll(&timed.chan, stand_in, cx.waker()) {
+                    TimePolled::Ready(due) => Poll::Ready(due.map(timed.value)),
+                    TimePolled::Set(stand_in) => {
+                        self.state = Receiving::StandIn(stand_in);
                         Poll::Pending
                     }
-                    Polled::Still => Poll::Pending,
+                    TimePolled::Still => Poll::Pending,
                 }
             }
             Flavor::Never => Poll::Pending,
@@ -373,7 +367,7 @@ fn poll_unqueued<T>(chan: &Chan<T, Waiter>) -> Poll<Result<T, RecvError>> {
     // SAFETY: the slot is read if it was written.
     match unsafe { held.recv(slot.as_mut_ptr(), Offers::Decline) } {
         Received::Taken(waiter) => {
-            let waker = ops::finish_try_recv(visitor, held, waiter);
+            let waker = ops::conclude(visitor, held, waiter);
             // SAFETY: taken.
             Poll::Ready(Ok(ops::call_for(chan, waker, unsafe { slot.assume_init() })))
         }
@@ -391,13 +385,13 @@ enum Begun<T> {
 
 /// Receives into the parcel, or queues it with the waker.
 fn begin_receiving<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>, waker: &mut Option<Waker>) -> Begun<T> {
-    let visitor = Visitor::enter();
+    let mut visitor = Visitor::enter();
     let mut held = chan.lock();
     // SAFETY: the slot is empty, and read if it was written.
     match unsafe { held.recv(parcel.slot(), Offers::Accept) } {
         Received::Taken(waiter) => {
             parcel.node().settle(Verdict::Done);
-            Begun::Ended(parcel, ops::finish_try_recv(visitor, held, waiter))
+            Begun::Ended(parcel, ops::conclude(visitor, held, waiter))
         }
         Received::Closed => {
             parcel.node().settle(Verdict::Closed);
@@ -407,7 +401,7 @@ fn begin_receiving<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>, waker: &mut Opti
             let _ = waker.take().and_then(|waker| parcel.node().replace_waiter(Waiter::Async(waker)));
             // SAFETY: the parcel stays until the future takes the node out.
             unsafe { held.enqueue(Side::Recv, parcel.node()) };
-            ops::tell_watchers(&mut held, |waiter| visitor.wake(waiter));
+            ops::tell_watchers(&mut held, &mut visitor);
             Begun::Waiting(parcel)
         }
         Received::Offered(sender, waiter) => {
@@ -422,7 +416,7 @@ fn begin_receiving<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>, waker: &mut Opti
 }
 
 /// What a future that is dropped does with its parcel.
-enum Left<T> {
+enum LeftParcel<T> {
     /// Frees it.
     Parcel(Owned<T>),
     /// Frees it, and puts the value in it back.
@@ -439,9 +433,9 @@ impl<T> Drop for RecvFuture<'_, T> {
                     leave(chan, parcel);
                 }
             }
-            Receiving::Alarm(alarm) => {
+            Receiving::StandIn(stand_in) => {
                 if let Flavor::Time(timed) = self.receiver.flavor() {
-                    drop(alarm);
+                    drop(stand_in);
                     timed.chan.nudge();
                 }
             }
@@ -453,27 +447,25 @@ impl<T> Drop for RecvFuture<'_, T> {
 fn leave<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>) {
     let visitor = Visitor::enter();
     let mut held = chan.lock();
-    let queued = parcel.node().is_queued();
     // SAFETY: it was queued there, or nowhere.
-    unsafe { held.dequeue(Side::Recv, parcel.node()) };
+    let queued = unsafe { held.dequeue(Side::Recv, parcel.node()) };
     let left = match parcel.node().verdict() {
         Verdict::Pending if !queued => {
             held.abandon(parcel.node());
-            Left::ToSender
+            LeftParcel::ToSender
         }
-        Verdict::Done => Left::Full(parcel),
-        _ => Left::Parcel(parcel),
+        Verdict::Done => LeftParcel::Full(parcel),
+        _ => LeftParcel::Parcel(parcel),
     };
-    drop(held);
-    drop(visitor);
+    let [] = visitor.conclude(held, []);
     match left {
-        Left::Parcel(parcel) => parcel.free(),
-        Left::Full(parcel) => {
+        LeftParcel::Parcel(parcel) => parcel.free(),
+        LeftParcel::Full(parcel) => {
             // SAFETY: done, so a value was moved into the slot.
             let value = unsafe { parcel.slot().read() };
             parcel.free();
             ops::put_back(chan, value);
         }
-        Left::ToSender => {}
+        LeftParcel::ToSender => {}
     }
 }

@@ -12,7 +12,7 @@ pub use core::{compile_error, concat, stringify};
 use super::case;
 use super::err::{RecvError, SendError};
 use super::patience::Patience;
-use super::run::{Mode, Order};
+use super::run::{Order, SelectMode};
 use super::select::run;
 use super::{Receiver, SelectedOperation, Sender};
 use crate::waiter::Waiter;
@@ -56,17 +56,17 @@ pub fn send<T>(s: &Sender<T>, index: usize) -> Case<'_> {
 /// select! { recv(r) -> _ => {}, recv({ r = never(); &never::<u8>() }) -> _ => {} }
 /// ```
 pub fn select<'a>(cases: &[Case<'a>], bias: Bias) -> Selected<'a> {
-    Selected(run(cases, Mode::Wait(Patience::Endless), bias.0))
+    Selected(run(cases, SelectMode::Wait(Patience::Endless), bias.0))
 }
 
 /// With a default.
 pub fn try_select<'a>(cases: &[Case<'a>], bias: Bias) -> Selected<'a> {
-    Selected(run(cases, Mode::Try, bias.0))
+    Selected(run(cases, SelectMode::Try, bias.0))
 }
 
 /// With a default after some time.
 pub fn select_timeout<'a>(cases: &[Case<'a>], timeout: Duration, bias: Bias) -> Selected<'a> {
-    Selected(run(cases, Mode::Wait(Patience::For(timeout)), bias.0))
+    Selected(run(cases, SelectMode::Wait(Patience::For(timeout)), bias.0))
 }
 
 /// What was selected, if anything. Every method that ends it takes it by value, so that it borrows nothing afterwards.
@@ -94,8 +94,8 @@ impl<'a> Selected<'a> {
 
     /// Holds on to the channel of a send whose value is yet to be computed, by code that may drop or replace the sender.
     #[inline]
-    pub fn hold<T>(mut self, s: &Sender<T>) -> Held<T> {
-        Held { sender: s.clone(), chosen: self.operation().take_chosen(s) }
+    pub fn hold<T>(mut self, s: &Sender<T>) -> SelectedSend<T> {
+        SelectedSend { sender: s.clone(), chosen: self.operation().take_chosen(s) }
     }
 
     /// Nothing was selected. Forgotten: a drop that has nothing to do still costs a fifth of a `select!` that takes its default.
@@ -112,13 +112,13 @@ impl<'a> Selected<'a> {
 }
 
 /// A send that was selected and has to be completed, as a [`SelectedOperation`]; it borrows nothing.
-pub struct Held<T> {
+pub struct SelectedSend<T> {
     sender: Sender<T>,
     /// What it has come to; `None` once it is completed.
     chosen: Option<Chosen<Waiter>>,
 }
 
-impl<T> Held<T> {
+impl<T> SelectedSend<T> {
     /// Completes it.
     #[inline]
     pub fn send(mut self, value: T) -> Result<(), SendError<T>> {
@@ -130,13 +130,13 @@ impl<T> Held<T> {
     }
 }
 
-impl<T> fmt::Debug for Held<T> {
+impl<T> fmt::Debug for SelectedSend<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad("Held { .. }")
+        f.pad("SelectedSend { .. }")
     }
 }
 
-impl<T> Drop for Held<T> {
+impl<T> Drop for SelectedSend<T> {
     fn drop(&mut self) {
         if let Some(chosen) = self.chosen.take() {
             // SAFETY: chosen, and taken out just now, so it is not completed. A send has no value in a slot.

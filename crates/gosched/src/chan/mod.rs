@@ -92,7 +92,6 @@
 //! There is one case where something that never moves has to wait: `try_recv` and `try_select` on a channel without a buffer
 //! at which a `select!` waits to send. Its value is computed only now, by that selection; the calling thread is blocked for that time.
 
-mod alarm;
 mod case;
 mod ctx;
 mod err;
@@ -108,10 +107,11 @@ mod run;
 mod select;
 mod sender;
 mod shared;
-mod slot;
+mod stand_in;
 #[cfg(test)]
 mod tests;
 pub(crate) mod timer;
+mod value_slot;
 
 use core::time::Duration;
 use std::time::Instant;

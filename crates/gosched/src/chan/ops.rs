@@ -8,19 +8,19 @@
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::task::Waker;
 
-use gosched_chan::{Chan, NoRoom, Offers, Received, Room, Sent, Side, State, Sudog, Verdict};
+use gosched_chan::{Chan, ChanState, NoRoom, Offers, Received, Room, Sent, Side, Sudog, Verdict};
 use gosched_primitives::LockGuard;
 
 use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use super::patience::Patience;
 use crate::panics::InTurn;
-use crate::sched::{Caller, Limit, MayWait, StoppedWorld, Visitor};
+use crate::sched::{Caller, Inside, Limit, MayWait, StoppedWorld, Visitor};
 use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
-type Held<'c, T> = LockGuard<'c, State<T, Waiter>>;
+type LockedChan<'c, T> = LockGuard<'c, ChanState<T, Waiter>>;
 
 /// How a wait at a channel ended.
-enum Ended {
+enum WaitEnd {
     /// By a peer, which has left a verdict.
     Met,
     /// By the end of the waiter's patience.
@@ -58,41 +58,57 @@ fn call_or_put_back<T>(chan: &Chan<T, Waiter>, waker: Waker, value: T) -> T {
 
 /// Wakes all who watch the channel and should look. (They are never async tasks.)
 #[inline]
-pub(super) fn tell_watchers<T>(state: &mut State<T, Waiter>, wake: impl Fn(Waiter) -> Option<Waker>) {
+pub(super) fn tell_watchers<T>(state: &mut ChanState<T, Waiter>, inside: &mut impl Inside) {
     if state.is_watched() {
-        tell_all(state, wake);
+        tell_all(state, inside);
     }
 }
 
 #[cold]
-fn tell_all<T>(state: &mut State<T, Waiter>, wake: impl Fn(Waiter) -> Option<Waker>) {
+fn tell_all<T>(state: &mut ChanState<T, Waiter>, inside: &mut impl Inside) {
     while let Some(waiter) = state.end_watch() {
-        let _ = wake(waiter);
+        let _ = inside.wake(waiter);
     }
+}
+
+/// Leaves after an operation that watchers want to know of, or that has left memory over. What is returned is to be
+/// [called](call) when the value, if one was taken, is in good hands.
+#[inline]
+#[must_use = "an async task is woken by its waker"]
+pub(super) fn conclude<T>(
+    mut inside: impl Inside,
+    mut state: LockedChan<'_, T>,
+    waiter: Option<Waiter>,
+) -> Option<Waker> {
+    tell_watchers(&mut state, &mut inside);
+    let garbage = state.take_garbage();
+    let [waker] = inside.conclude(state, [waiter]);
+    drop(garbage);
+    waker
 }
 
 /// Waits as one who is queued on `side`. The node is in no queue afterwards.
 fn wait_queued<T>(
     chan: &Chan<T, Waiter>,
-    caller: Caller,
-    mut state: Held<'_, T>,
+    mut caller: Caller,
+    mut state: LockedChan<'_, T>,
     side: Side,
     limit: Limit,
     ticket: &Ticket,
     node: &Sudog<Waiter>,
-) -> Ended {
+) -> WaitEnd {
     let reason = if side == Side::Send { WaitReason::ChanSend } else { WaitReason::ChanReceive };
     // SAFETY: the node lies in the caller's frame, and is out of the queue when this returns.
     unsafe { state.enqueue(side, node) };
-    tell_watchers(&mut state, |waiter| caller.wake(waiter));
+    tell_watchers(&mut state, &mut caller);
     let outcome = caller.wait_ticket(reason, limit, ticket, || drop(state));
     if outcome >= FIRST_OUTCOME {
-        return Ended::Met;
+        return WaitEnd::Met;
     }
     let _visitor = Visitor::enter();
     // SAFETY: it was queued there.
     unsafe { chan.lock().dequeue(side, node) };
-    Ended::Late
+    WaitEnd::Late
 }
 
 /// Gets the channel memory for more values. Outside the runtime.
@@ -103,8 +119,7 @@ pub(super) fn supply<T>(chan: &Chan<T, Waiter>, no_room: NoRoom) {
     let mut state = chan.lock();
     state.supply(room);
     let garbage = state.take_garbage();
-    drop(state);
-    drop(visitor);
+    let [] = visitor.conclude(state, []);
     drop(garbage);
 }
 
@@ -123,8 +138,7 @@ pub(super) fn send<T>(
     let mut state = chan.lock();
     // SAFETY: the value is not used again if it was moved.
     if unsafe { state.send_simply(&*value) } {
-        drop(state);
-        caller.finish();
+        let [] = caller.conclude(state, []);
         return Ok(());
     }
     send_meeting(chan, caller, state, value, patience)
@@ -135,7 +149,7 @@ pub(super) fn send<T>(
 fn send_meeting<'c, T>(
     chan: &'c Chan<T, Waiter>,
     mut caller: Caller,
-    mut state: Held<'c, T>,
+    mut state: LockedChan<'c, T>,
     value: ManuallyDrop<T>,
     patience: Patience,
 ) -> Result<(), SendTimeoutError<T>> {
@@ -143,27 +157,22 @@ fn send_meeting<'c, T>(
         // SAFETY: the value is not used again if it was moved.
         match unsafe { state.send(&*value) } {
             Sent::Handed(waiter) => {
-                drop(state);
-                let waker = caller.wake(waiter);
-                caller.finish();
+                let [waker] = caller.conclude(state, [Some(waiter)]);
                 call(waker);
                 return Ok(());
             }
             Sent::Buffered => {
-                tell_watchers(&mut state, |waiter| caller.wake(waiter));
-                drop(state);
-                caller.finish();
+                tell_watchers(&mut state, &mut caller);
+                let [] = caller.conclude(state, []);
                 return Ok(());
             }
             Sent::Full => return send_waiting(chan, caller, state, value, patience),
             Sent::Closed => {
-                drop(state);
-                caller.finish();
+                let [] = caller.conclude(state, []);
                 return Err(SendTimeoutError::Disconnected(ManuallyDrop::into_inner(value)));
             }
             Sent::NoRoom(no_room) => {
-                drop(state);
-                caller.finish();
+                let [] = caller.conclude(state, []);
                 supply(chan, no_room);
             }
         }
@@ -194,24 +203,23 @@ fn send_at_once<T>(
 fn send_waiting<T>(
     chan: &Chan<T, Waiter>,
     caller: Caller,
-    state: Held<'_, T>,
+    state: LockedChan<'_, T>,
     value: ManuallyDrop<T>,
     patience: Patience,
 ) -> Result<(), SendTimeoutError<T>> {
     let Some(limit) = patience.limit() else {
-        drop(state);
-        caller.finish();
+        let [] = caller.conclude(state, []);
         return Err(SendTimeoutError::Timeout(ManuallyDrop::into_inner(value)));
     };
     let ticket = Ticket::new();
     let slot = core::ptr::from_ref(&*value).cast_mut();
     let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.cast());
     match wait_queued(chan, caller, state, Side::Send, limit, &ticket, &node) {
-        Ended::Met => match node.verdict() {
+        WaitEnd::Met => match node.verdict() {
             Verdict::Done => Ok(()),
             _ => Err(SendTimeoutError::Disconnected(ManuallyDrop::into_inner(value))),
         },
-        Ended::Late => Err(SendTimeoutError::Timeout(ManuallyDrop::into_inner(value))),
+        WaitEnd::Late => Err(SendTimeoutError::Timeout(ManuallyDrop::into_inner(value))),
     }
 }
 
@@ -220,34 +228,30 @@ fn send_waiting<T>(
 pub(super) fn try_send<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), TrySendError<T>> {
     let value = ManuallyDrop::new(value);
     loop {
-        let visitor = Visitor::enter();
+        let mut visitor = Visitor::enter();
         let mut state = chan.lock();
         // SAFETY: the value is not used again if it was moved.
         match unsafe { state.send(&*value) } {
             Sent::Handed(waiter) => {
-                drop(state);
-                let waker = visitor.wake(waiter);
-                drop(visitor);
+                let [waker] = visitor.conclude(state, [Some(waiter)]);
                 call(waker);
                 return Ok(());
             }
             Sent::Buffered => {
-                tell_watchers(&mut state, |waiter| visitor.wake(waiter));
+                tell_watchers(&mut state, &mut visitor);
+                let [] = visitor.conclude(state, []);
                 return Ok(());
             }
             Sent::Full => {
-                drop(state);
-                drop(visitor);
+                let [] = visitor.conclude(state, []);
                 return Err(TrySendError::Full(ManuallyDrop::into_inner(value)));
             }
             Sent::Closed => {
-                drop(state);
-                drop(visitor);
+                let [] = visitor.conclude(state, []);
                 return Err(TrySendError::Disconnected(ManuallyDrop::into_inner(value)));
             }
             Sent::NoRoom(no_room) => {
-                drop(state);
-                drop(visitor);
+                let [] = visitor.conclude(state, []);
                 supply(chan, no_room);
             }
         }
@@ -265,8 +269,7 @@ pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, R
     let mut state = chan.lock();
     // SAFETY: the slot is read if it was written.
     if unsafe { state.recv_simply(slot.as_mut_ptr()) } {
-        drop(state);
-        caller.finish();
+        let [] = caller.conclude(state, []);
         // SAFETY: written.
         return Ok(unsafe { slot.assume_init() });
     }
@@ -293,25 +296,19 @@ pub(super) fn recv_at_once<T>(
 fn recv_meeting<T>(
     chan: &Chan<T, Waiter>,
     caller: Caller,
-    mut state: Held<'_, T>,
+    mut state: LockedChan<'_, T>,
     patience: Patience,
 ) -> Result<T, RecvTimeoutError> {
     let mut slot = MaybeUninit::uninit();
     // SAFETY: the slot is read if it was written.
     match unsafe { state.recv(slot.as_mut_ptr(), Offers::Accept) } {
         Received::Taken(waiter) => {
-            tell_watchers(&mut state, |waiter| caller.wake(waiter));
-            let garbage = state.take_garbage();
-            drop(state);
-            let waker = waiter.and_then(|waiter| caller.wake(waiter));
-            caller.finish();
-            drop(garbage);
+            let waker = conclude(caller, state, waiter);
             // SAFETY: taken.
             Ok(call_for(chan, waker, unsafe { slot.assume_init() }))
         }
         Received::Closed => {
-            drop(state);
-            caller.finish();
+            let [] = caller.conclude(state, []);
             Err(RecvTimeoutError::Disconnected)
         }
         Received::Empty | Received::Offer => recv_waiting(chan, caller, state, patience),
@@ -325,33 +322,32 @@ fn recv_meeting<T>(
 fn recv_waiting<T>(
     chan: &Chan<T, Waiter>,
     caller: Caller,
-    state: Held<'_, T>,
+    state: LockedChan<'_, T>,
     patience: Patience,
 ) -> Result<T, RecvTimeoutError> {
     let Some(limit) = patience.limit() else {
-        drop(state);
-        caller.finish();
+        let [] = caller.conclude(state, []);
         return Err(RecvTimeoutError::Timeout);
     };
     let ticket = Ticket::new();
     let mut slot = MaybeUninit::<T>::uninit();
     let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.as_mut_ptr().cast());
     match wait_queued(chan, caller, state, Side::Recv, limit, &ticket, &node) {
-        Ended::Met => match node.verdict() {
+        WaitEnd::Met => match node.verdict() {
             // SAFETY: done, so a value was moved into the slot.
             Verdict::Done => Ok(unsafe { slot.assume_init() }),
             Verdict::Again => recv(chan, Patience::of(limit)),
             _ => Err(RecvTimeoutError::Disconnected),
         },
-        Ended::Late => Err(RecvTimeoutError::Timeout),
+        WaitEnd::Late => Err(RecvTimeoutError::Timeout),
     }
 }
 
 /// Waits for the value of a sender that had none yet, and is claimed. `None`: it has changed its mind.
 #[cold]
 fn recv_offered<T>(
-    caller: Caller,
-    mut state: Held<'_, T>,
+    mut caller: Caller,
+    mut state: LockedChan<'_, T>,
     sender: core::ptr::NonNull<Sudog<Waiter>>,
     waiter: Waiter,
 ) -> Option<T> {
@@ -379,15 +375,14 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     // SAFETY: the slot is read if it was written.
     match unsafe { state.recv(slot.as_mut_ptr(), Offers::Decline) } {
         Received::Taken(waiter) => {
-            let waker = finish_try_recv(visitor, state, waiter);
+            let waker = conclude(visitor, state, waiter);
             // SAFETY: taken.
             Ok(call_for(chan, waker, unsafe { slot.assume_init() }))
         }
         Received::Empty | Received::Offered(..) => Err(TryRecvError::Empty),
         Received::Closed => Err(TryRecvError::Disconnected),
         Received::Offer => {
-            drop(state);
-            drop(visitor);
+            let [] = visitor.conclude(state, []);
             match MayWait::ask() {
                 Ok(_) => try_recv_offered(chan),
                 // Who has made the offer stands still.
@@ -397,35 +392,18 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     }
 }
 
-/// Leaves after a value was taken. What is returned is to be [called](call) when the value is in good hands.
-#[inline]
-#[must_use = "an async task is woken by its waker"]
-pub(super) fn finish_try_recv<T>(
-    visitor: Visitor,
-    mut state: Held<'_, T>,
-    waiter: Option<Waiter>,
-) -> Option<Waker> {
-    tell_watchers(&mut state, |waiter| visitor.wake(waiter));
-    let garbage = state.take_garbage();
-    drop(state);
-    let waker = waiter.and_then(|waiter| visitor.wake(waiter));
-    drop(visitor);
-    drop(garbage);
-    waker
-}
-
 /// As [`try_recv`], where the only sender is a `select` that will compute its value when it is chosen. This call must not
 /// move the goroutine, so it blocks the thread for that short time, and the goroutine's P goes to the sender.
 #[cold]
 fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     let parker = ThreadParker::current();
     let mut slot = MaybeUninit::<T>::uninit();
-    let visitor = Visitor::enter();
+    let mut visitor = Visitor::enter();
     let mut state = chan.lock();
     // SAFETY: the slot is read if it was written.
     match unsafe { state.recv(slot.as_mut_ptr(), Offers::Accept) } {
         Received::Taken(waiter) => {
-            let waker = finish_try_recv(visitor, state, waiter);
+            let waker = conclude(visitor, state, waiter);
             // SAFETY: taken.
             Ok(call_for(chan, waker, unsafe { slot.assume_init() }))
         }
@@ -458,16 +436,9 @@ pub(super) fn put_back<T>(chan: &Chan<T, Waiter>, value: T) {
         let mut state = chan.lock();
         // SAFETY: the value is not used again if it was moved.
         match unsafe { state.put_back(&*value) } {
-            Ok(waiter) => {
-                tell_watchers(&mut state, |waiter| visitor.wake(waiter));
-                drop(state);
-                let waker = waiter.and_then(|waiter| visitor.wake(waiter));
-                drop(visitor);
-                return call(waker);
-            }
+            Ok(waiter) => return call(conclude(visitor, state, waiter)),
             Err(no_room) => {
-                drop(state);
-                drop(visitor);
+                let [] = visitor.conclude(state, []);
                 supply(chan, no_room);
             }
         }
@@ -483,23 +454,14 @@ pub(super) fn close<T>(chan: &Chan<T, Waiter>) -> bool {
     let mut wakings = InTurn::new();
     loop {
         let mut waiters = [const { None::<Waiter> }; BATCH];
-        let mut wakers = [const { None::<Waker> }; BATCH];
         let visitor = Visitor::enter();
         let mut state = chan.lock();
         was_open |= state.close();
         for place in &mut waiters {
             *place = state.end_one();
         }
-        drop(state);
-        let mut more = true;
-        for (waiter, waker) in waiters.iter_mut().zip(&mut wakers) {
-            match waiter.take() {
-                Some(waiter) => *waker = visitor.wake(waiter),
-                None => more = false,
-            }
-        }
-        drop(visitor);
-        for waker in wakers.into_iter().flatten() {
+        let more = waiters.last().is_some_and(Option::is_some);
+        for waker in visitor.conclude(state, waiters).into_iter().flatten() {
             wakings.call(|| waker.wake());
         }
         if !more {
@@ -518,7 +480,7 @@ pub(super) fn discard<T>(chan: &Chan<T, Waiter>) {
 }
 
 /// Reads something of the channel.
-pub(super) fn look<T, R>(chan: &Chan<T, Waiter>, f: impl FnOnce(&State<T, Waiter>) -> R) -> R {
+pub(super) fn look<T, R>(chan: &Chan<T, Waiter>, f: impl FnOnce(&ChanState<T, Waiter>) -> R) -> R {
     let _visitor = Visitor::enter();
     f(&chan.lock())
 }

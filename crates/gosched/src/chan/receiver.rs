@@ -11,7 +11,7 @@ use super::future::RecvFuture;
 use super::iter::{IntoIter, Iter, TryIter};
 use super::ops;
 use super::patience::Patience;
-use super::shared::{Handle, Receiving};
+use super::shared::{Handle, ReceivingSide};
 use super::timer::{self, TimerChan};
 
 /// The receiving side of a channel. Clones receive from the same channel; each value goes to one of them.
@@ -41,7 +41,7 @@ pub struct Receiver<T> {
 
 /// Where the values come from.
 pub(super) enum Flavor<T> {
-    Chan(Handle<T, Receiving>),
+    Chan(Handle<T, ReceivingSide>),
     Time(Timed<T>),
     Never,
 }
@@ -70,7 +70,7 @@ impl Receiver<()> {
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn new(handle: Handle<T, Receiving>) -> Receiver<T> {
+    pub(super) fn new(handle: Handle<T, ReceivingSide>) -> Receiver<T> {
         Receiver { flavor: Flavor::Chan(handle) }
     }
 

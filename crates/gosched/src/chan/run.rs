@@ -5,7 +5,6 @@
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;
-use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -14,13 +13,15 @@ use std::sync::Arc;
 use gosched_chan::{
     AsOperation, Chosen, Interest, Offers, Operation, Polled, Selection, Sudog, Verdict, chosen,
 };
+use gosched_primitives::Random;
 
 use super::case::Case;
 use super::patience::Patience;
-use super::slot::Slot;
+use super::value_slot::ValueSlot;
+use crate::debug;
 use crate::m::current;
 use crate::panics::InTurn;
-use crate::sched::{Caller, Limit, StoppedWorld, Visitor};
+use crate::sched::{Caller, Inside, Limit, StoppedWorld, Visitor};
 use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
 /// In which order a selection looks at its operations.
@@ -34,7 +35,7 @@ pub(super) enum Order {
 
 /// How a selection deals with operations that would all wait.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Mode {
+pub(super) enum SelectMode {
     /// Gives up, and never moves the goroutine.
     Stay,
     /// Gives up; but may move.
@@ -86,20 +87,13 @@ fn make_nodes<'n>(
 /// A random number, good enough to be fair.
 fn random() -> u32 {
     thread_local! {
-        static SEED: Cell<u64> = const { Cell::new(0) };
+        /// For threads that are not ours.
+        static RANDOM: Random = Random::new(debug::seed());
     }
-    if let Some(m) = current::current() {
-        return m.random();
+    match current::current() {
+        Some(m) => m.random(),
+        None => RANDOM.with(Random::next_u32),
     }
-    let mut x = SEED.get();
-    if x == 0 {
-        x = core::ptr::from_ref(&x).addr() as u64 ^ crate::timers::now() | 1;
-    }
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    SEED.set(x);
-    (x >> 32) as u32
 }
 
 /// Writes the numbers from 0, in the order wanted.
@@ -116,63 +110,86 @@ fn arrange(numbers: &mut [u32], order: Order) {
 }
 
 /// Inside the runtime, in a call that may move or not.
-enum Inside {
+enum AnyCall {
     Moving(Caller),
     Staying(Visitor),
     /// In a call that may move, by whoever has stopped the world.
     Stopped(Visitor, StoppedWorld),
 }
 
-impl Inside {
-    fn enter(mode: Mode) -> Inside {
+impl AnyCall {
+    fn enter(mode: SelectMode) -> AnyCall {
         match mode {
-            Mode::Stay => Inside::Staying(Visitor::enter()),
-            Mode::Try | Mode::Wait(_) => match Caller::enter_moving() {
-                Ok(caller) => Inside::Moving(caller),
-                Err(stopped) => Inside::Stopped(Visitor::enter(), stopped),
+            SelectMode::Stay => AnyCall::Staying(Visitor::enter()),
+            SelectMode::Try | SelectMode::Wait(_) => match Caller::enter_moving() {
+                Ok(caller) => AnyCall::Moving(caller),
+                Err(stopped) => AnyCall::Stopped(Visitor::enter(), stopped),
             },
-        }
-    }
-
-    fn wake(&self, waiter: Waiter) -> Option<Waker> {
-        match self {
-            Inside::Moving(caller) => caller.wake(waiter),
-            Inside::Staying(visitor) | Inside::Stopped(visitor, _) => visitor.wake(waiter),
-        }
-    }
-
-    fn leave(self) {
-        if let Inside::Moving(caller) = self {
-            caller.finish();
         }
     }
 }
 
+impl Inside for AnyCall {
+    fn wake(&mut self, waiter: Waiter) -> Option<Waker> {
+        match self {
+            AnyCall::Moving(caller) => caller.wake(waiter),
+            AnyCall::Staying(visitor) | AnyCall::Stopped(visitor, _) => visitor.wake(waiter),
+        }
+    }
+
+    fn leave(self) {
+        match self {
+            AnyCall::Moving(caller) => caller.leave(),
+            AnyCall::Staying(visitor) | AnyCall::Stopped(visitor, _) => visitor.leave(),
+        }
+    }
+}
+
+/// A selection all of whose locks are held. They are released when this is dropped.
+struct Locks<'s, 'c>(&'s Selection<'s, Case<'c>>);
+
+impl<'s, 'c> Locks<'s, 'c> {
+    fn acquire(selection: &'s Selection<'s, Case<'c>>) -> Locks<'s, 'c> {
+        selection.lock();
+        Locks(selection)
+    }
+}
+
+impl Drop for Locks<'_, '_> {
+    fn drop(&mut self) {
+        // SAFETY: held since `acquire`.
+        unsafe { self.0.unlock() };
+    }
+}
+
 /// Wakes those who watch the operation's channel and should look. (They are never async tasks.)
-unsafe fn tell_watchers(operation: &dyn Operation<Waiter>, inside: &Inside) {
-    // SAFETY: the lock is held, by contract.
+///
+/// # Safety
+/// The operation's lock is held.
+unsafe fn tell_watchers(operation: &dyn Operation<Waiter>, inside: &mut impl Inside) {
+    // SAFETY: by contract.
     while let Some(waiter) = unsafe { operation.end_watch() } {
         let _ = inside.wake(waiter);
     }
 }
 
 /// A slot for the value of any of the cases.
-pub(super) fn slot_for(cases: &[Case<'_>]) -> Slot {
+pub(super) fn slot_for(cases: &[Case<'_>]) -> ValueSlot {
     let (mut size, mut align) = (0, 1);
     for case in cases {
         let layout = case.layout();
         size = layout.size().max(size);
         align = layout.align().max(align);
     }
-    Slot::new(Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>()))
+    ValueSlot::new(Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>()))
 }
 
 /// Does one of the operations. Returns its number among `cases`, and what it has come to. A value is in the slot.
 pub(super) fn select(
     cases: &[Case<'_>],
-    mode: Mode,
+    mode: SelectMode,
     order: Order,
-    slot: &mut Slot,
+    slot: &mut ValueSlot,
 ) -> Option<(usize, Chosen<Waiter>)> {
     if cases.is_empty() {
         return no_cases(mode);
@@ -182,7 +199,7 @@ pub(super) fn select(
 
 fn select_with(
     cases: &[Case<'_>],
-    mode: Mode,
+    mode: SelectMode,
     order: Order,
     slot: *mut (),
     scratch: Scratch<'_>,
@@ -193,49 +210,43 @@ fn select_with(
     // For a call that must not move and meets a sender that has yet to compute its value.
     let mut parker: Option<Arc<ThreadParker>> = None;
     loop {
-        let inside = Inside::enter(mode);
-        selection.lock();
-        let declines = !matches!(inside, Inside::Moving(_)) && parker.is_none();
+        let mut inside = AnyCall::enter(mode);
+        let locks = Locks::acquire(&selection);
+        let declines = !matches!(inside, AnyCall::Moving(_)) && parker.is_none();
         let offers = if declines { Offers::Decline } else { Offers::Accept };
         // SAFETY: the locks are held, and the slot is large enough for each of the cases.
         let (number, polled) = unsafe { selection.poll(slot, offers) };
         match polled {
             Polled::Ready(chosen, waiter) => {
                 // SAFETY: the locks are held.
-                unsafe {
-                    tell_watchers(cases[number].as_operation(), &inside);
-                    selection.unlock();
-                }
-                let waker = waiter.and_then(|waiter| inside.wake(waiter));
-                inside.leave();
+                unsafe { tell_watchers(cases[number].as_operation(), &mut inside) };
+                let [waker] = inside.conclude(locks, [waiter]);
                 return Some((number, call_for(&cases[number], waker, chosen, slot)));
             }
             Polled::Offered(sender, waiter) => {
                 let operation = cases[number].as_operation();
-                match meet(&selection, inside, operation, sender, waiter, slot, parker.take()) {
+                match meet(locks, inside, operation, sender, waiter, slot, parker.take()) {
                     Some(chosen) => return Some((number, chosen)),
                     None => continue,
                 }
             }
             // In a stopped world who has made the offer stands still: it counts as none.
             Polled::Offer if StoppedWorld::of_caller().is_none() => {
-                // SAFETY: the locks are held.
-                unsafe { selection.unlock() };
-                inside.leave();
+                let [] = inside.conclude(locks, []);
                 parker = Some(ThreadParker::current());
                 continue;
             }
             Polled::Offer | Polled::Wait => {}
         }
-        let (caller, patience) = may_wait(&selection, inside, mode)?;
-        match wait(&selection, cases, caller, patience, Interest::Take, scratch.nodes, slot) {
-            Ended::Verdict(number, verdict) => {
+        let (locks, caller, patience) = may_wait(locks, inside, mode)?;
+        match wait(locks, cases, caller, patience, Interest::Take, scratch.nodes, slot) {
+            SelectEnd::Verdict(number, verdict) => {
                 if let Some(chosen) = chosen(verdict) {
                     return Some((number, chosen));
                 }
             }
-            Ended::Look(patience) => mode = Mode::Wait(patience),
-            Ended::TimedOut => return None,
+            SelectEnd::Look(patience) => mode = SelectMode::Wait(patience),
+            SelectEnd::TimedOut => return None,
         }
     }
 }
@@ -257,54 +268,57 @@ fn call_for(case: &Case<'_>, waker: Option<Waker>, chosen: Chosen<Waiter>, slot:
 }
 
 /// Waits until one of the operations need not wait. Returns its number among `cases`.
-pub(super) fn ready(cases: &[Case<'_>], mode: Mode, order: Order) -> Option<usize> {
+pub(super) fn ready(cases: &[Case<'_>], mode: SelectMode, order: Order) -> Option<usize> {
     if cases.is_empty() {
         return no_cases(mode).map(|(number, _)| number);
     }
     with_scratch(cases.len(), |scratch| ready_with(cases, mode, order, scratch))
 }
 
-fn ready_with(cases: &[Case<'_>], mode: Mode, order: Order, scratch: Scratch<'_>) -> Option<usize> {
+fn ready_with(cases: &[Case<'_>], mode: SelectMode, order: Order, scratch: Scratch<'_>) -> Option<usize> {
     arrange(scratch.looking, order);
     let selection = Selection::new(cases, scratch.looking, scratch.locking);
     let mut mode = mode;
     loop {
-        let inside = Inside::enter(mode);
-        selection.lock();
+        let inside = AnyCall::enter(mode);
+        let locks = Locks::acquire(&selection);
         // SAFETY: the locks are held.
         let found = unsafe { selection.find_ready() };
-        let mode_now = if found.is_some() { Mode::Try } else { mode };
-        let Some((caller, patience)) = may_wait(&selection, inside, mode_now) else { return found };
+        let mode_now = if found.is_some() { SelectMode::Try } else { mode };
+        let Some((locks, caller, patience)) = may_wait(locks, inside, mode_now) else { return found };
         let nobody = core::ptr::null_mut();
-        match wait(&selection, cases, caller, patience, Interest::Watch, scratch.nodes, nobody) {
-            Ended::Verdict(_, Verdict::Again) => {}
-            Ended::Verdict(number, _) => return Some(number),
-            Ended::Look(patience) => mode = Mode::Wait(patience),
-            Ended::TimedOut => return None,
+        match wait(locks, cases, caller, patience, Interest::Watch, scratch.nodes, nobody) {
+            SelectEnd::Verdict(_, Verdict::Again) => {}
+            SelectEnd::Verdict(number, _) => return Some(number),
+            SelectEnd::Look(patience) => mode = SelectMode::Wait(patience),
+            SelectEnd::TimedOut => return None,
         }
     }
 }
 
-/// What a wait needs, if the mode allows one. Else the locks, which are held, are released, and the runtime is left.
-fn may_wait(selection: &Selection<'_, Case<'_>>, inside: Inside, mode: Mode) -> Option<(Caller, Patience)> {
-    let inside = match (inside, mode) {
-        (Inside::Moving(caller), Mode::Wait(patience)) => return Some((caller, patience)),
-        (inside, _) => inside,
-    };
-    // SAFETY: the locks are held.
-    unsafe { selection.unlock() };
+/// What a wait needs, if the mode allows one. Else the locks are released, and the runtime is left.
+fn may_wait<'s, 'c>(
+    locks: Locks<'s, 'c>,
+    inside: AnyCall,
+    mode: SelectMode,
+) -> Option<(Locks<'s, 'c>, Caller, Patience)> {
     match (inside, mode) {
-        (Inside::Stopped(visitor, stopped), Mode::Wait(patience)) if !patience.is_over() => {
-            drop(visitor);
-            stopped.refuse("wait")
+        (AnyCall::Moving(caller), SelectMode::Wait(patience)) => return Some((locks, caller, patience)),
+        (AnyCall::Stopped(visitor, stopped), SelectMode::Wait(patience)) => {
+            let [] = visitor.conclude(locks, []);
+            if !patience.is_over() {
+                stopped.refuse("wait");
+            }
         }
-        (inside, _) => inside.leave(),
+        (inside, _) => {
+            let [] = inside.conclude(locks, []);
+        }
     }
     None
 }
 
 /// How a wait ended.
-enum Ended {
+enum SelectEnd {
     /// By a peer, at this operation.
     Verdict(usize, Verdict<Waiter>),
     TimedOut,
@@ -312,22 +326,20 @@ enum Ended {
     Look(Patience),
 }
 
-/// Waits as one who is queued at all channels. The locks are held, and released.
+/// Waits as one who is queued at all channels.
 #[inline(never)]
 fn wait(
-    selection: &Selection<'_, Case<'_>>,
+    locks: Locks<'_, '_>,
     cases: &[Case<'_>],
-    caller: Caller,
+    mut caller: Caller,
     patience: Patience,
     interest: Interest,
     places: &mut [MaybeUninit<Sudog<Waiter>>],
     slot: *mut (),
-) -> Ended {
+) -> SelectEnd {
     let Some(limit) = patience.limit() else {
-        // SAFETY: the locks are held.
-        unsafe { selection.unlock() };
-        caller.finish();
-        return Ended::TimedOut;
+        let [] = caller.conclude(locks, []);
+        return SelectEnd::TimedOut;
     };
     let mut deadline = limit.deadline;
     for case in cases {
@@ -336,6 +348,7 @@ fn wait(
             deadline = Some(deadline.map_or(due, |deadline| deadline.min(due)));
         }
     }
+    let selection = locks.0;
     let ticket = Ticket::new();
     let nodes = make_nodes(places, cases, &ticket, slot);
     // SAFETY: the locks are held; the nodes are out of the queues when this returns.
@@ -348,10 +361,8 @@ fn wait(
             }
         }
     }
-    let outcome = caller.wait_ticket(WaitReason::Select, Limit { deadline, ..limit }, &ticket, || {
-        // SAFETY: the locks are held.
-        unsafe { selection.unlock() };
-    });
+    let outcome =
+        caller.wait_ticket(WaitReason::Select, Limit { deadline, ..limit }, &ticket, || drop(locks));
     let done = outcome.get().checked_sub(FIRST_OUTCOME.get());
     if done.is_none() || cases.len() > 1 {
         let _visitor = Visitor::enter();
@@ -359,17 +370,16 @@ fn wait(
         unsafe { selection.dequeue(interest, nodes, done) };
     }
     match done {
-        Some(number) => Ended::Verdict(number, nodes[number].verdict()),
-        None => Ended::Look(Patience::of(limit)),
+        Some(number) => SelectEnd::Verdict(number, nodes[number].verdict()),
+        None => SelectEnd::Look(Patience::of(limit)),
     }
 }
 
-/// Waits for the value of a sender that had none yet, and is claimed. The locks are held, and released. `None`: it has
-/// changed its mind.
+/// Waits for the value of a sender that had none yet, and is claimed. `None`: it has changed its mind.
 #[cold]
 fn meet(
-    selection: &Selection<'_, Case<'_>>,
-    inside: Inside,
+    locks: Locks<'_, '_>,
+    mut inside: AnyCall,
     operation: &dyn Operation<Waiter>,
     sender: NonNull<Sudog<Waiter>>,
     waiter: Waiter,
@@ -382,18 +392,16 @@ fn meet(
     unsafe { operation.bind(sender, &node) };
     // The sender needs the lock to deliver, so it can't be too early. A `select` waits as a goroutine or a thread.
     let _ = inside.wake(waiter);
-    // SAFETY: the locks are held.
-    let unlock = || unsafe { selection.unlock() };
     match (inside, parker) {
-        (Inside::Moving(caller), _) => caller.wait(WaitReason::Select, |waiter| {
+        (AnyCall::Moving(caller), _) => caller.wait(WaitReason::Select, |waiter| {
             ticket.put(waiter);
-            unlock();
+            drop(locks);
         }),
-        (Inside::Staying(visitor) | Inside::Stopped(visitor, _), parker) => {
+        (AnyCall::Staying(visitor) | AnyCall::Stopped(visitor, _), parker) => {
             // Obtained before an offer is accepted.
             let parker = parker.unwrap_or_else(ThreadParker::current);
             ticket.put(Waiter::Thread(parker.clone()));
-            unlock();
+            drop(locks);
             visitor.block(&parker);
         }
     }
@@ -402,8 +410,8 @@ fn meet(
 
 /// A selection without operations: waits as long as patience lasts.
 #[cold]
-fn no_cases(mode: Mode) -> Option<(usize, Chosen<Waiter>)> {
-    let Mode::Wait(patience) = mode else { return None };
+fn no_cases(mode: SelectMode) -> Option<(usize, Chosen<Waiter>)> {
+    let SelectMode::Wait(patience) = mode else { return None };
     let limit = patience.limit()?;
     let caller = Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait"));
     if limit.deadline.is_none() {

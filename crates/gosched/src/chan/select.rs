@@ -17,8 +17,8 @@ use super::err::{
     ReadyTimeoutError, RecvError, SelectTimeoutError, SendError, TryReadyError, TrySelectError,
 };
 use super::patience::Patience;
-use super::run::{self, Mode, Order};
-use super::slot::Slot;
+use super::run::{self, Order, SelectMode};
+use super::value_slot::ValueSlot;
 use super::{Receiver, Sender};
 use crate::waiter::Waiter;
 
@@ -164,7 +164,7 @@ impl<'a> Select<'a> {
     /// assert_eq!(sel.try_select().unwrap().recv(&r), Ok(1));
     /// ```
     pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
-        run(&self.cases, Mode::Stay, self.order).ok_or(TrySelectError)
+        run(&self.cases, SelectMode::Stay, self.order).ok_or(TrySelectError)
     }
 
     /// Selects an operation, waiting until one is ready. A moving call.
@@ -185,7 +185,7 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
-        run(&self.cases, Mode::Wait(Patience::Endless), self.order).expect("an endless wait has no end")
+        run(&self.cases, SelectMode::Wait(Patience::Endless), self.order).expect("an endless wait has no end")
     }
 
     /// As [`select`](Select::select), waiting for `timeout` at most. A moving call.
@@ -204,7 +204,7 @@ impl<'a> Select<'a> {
     /// assert_eq!(sel.select_timeout(Duration::from_millis(5)).unwrap_err(), SelectTimeoutError);
     /// ```
     pub fn select_timeout(&mut self, timeout: Duration) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
-        run(&self.cases, Mode::Wait(Patience::For(timeout)), self.order).ok_or(SelectTimeoutError)
+        run(&self.cases, SelectMode::Wait(Patience::For(timeout)), self.order).ok_or(SelectTimeoutError)
     }
 
     /// As [`select`](Select::select), waiting until `deadline` at most. A moving call.
@@ -227,7 +227,7 @@ impl<'a> Select<'a> {
         &mut self,
         deadline: Instant,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
-        run(&self.cases, Mode::Wait(Patience::Until(deadline)), self.order).ok_or(SelectTimeoutError)
+        run(&self.cases, SelectMode::Wait(Patience::Until(deadline)), self.order).ok_or(SelectTimeoutError)
     }
 
     /// Finds an operation that is ready, if there is one. By the time it is done, others may have come first. Never moves.
@@ -247,7 +247,7 @@ impl<'a> Select<'a> {
     /// assert_eq!(r.try_recv(), Ok(1));
     /// ```
     pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
-        self.run_ready(Mode::Stay).ok_or(TryReadyError)
+        self.run_ready(SelectMode::Stay).ok_or(TryReadyError)
     }
 
     /// Waits until an operation is ready, and returns its number. By the time it is done, others may have come first. A moving
@@ -270,7 +270,7 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn ready(&mut self) -> usize {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
-        self.run_ready(Mode::Wait(Patience::Endless)).expect("an endless wait has no end")
+        self.run_ready(SelectMode::Wait(Patience::Endless)).expect("an endless wait has no end")
     }
 
     /// As [`ready`](Select::ready), waiting for `timeout` at most. A moving call.
@@ -289,7 +289,7 @@ impl<'a> Select<'a> {
     /// assert_eq!(sel.ready_timeout(Duration::from_millis(5)), Err(ReadyTimeoutError));
     /// ```
     pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
-        self.run_ready(Mode::Wait(Patience::For(timeout))).ok_or(ReadyTimeoutError)
+        self.run_ready(SelectMode::Wait(Patience::For(timeout))).ok_or(ReadyTimeoutError)
     }
 
     /// As [`ready`](Select::ready), waiting until `deadline` at most. A moving call.
@@ -309,10 +309,10 @@ impl<'a> Select<'a> {
     /// assert_eq!(sel.ready_deadline(deadline), Err(ReadyTimeoutError));
     /// ```
     pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
-        self.run_ready(Mode::Wait(Patience::Until(deadline))).ok_or(ReadyTimeoutError)
+        self.run_ready(SelectMode::Wait(Patience::Until(deadline))).ok_or(ReadyTimeoutError)
     }
 
-    fn run_ready(&self, mode: Mode) -> Option<usize> {
+    fn run_ready(&self, mode: SelectMode) -> Option<usize> {
         run::ready(&self.cases, mode, self.order).map(|number| self.cases[number].index)
     }
 }
@@ -335,7 +335,7 @@ impl fmt::Debug for Select<'_> {
     }
 }
 
-pub(super) fn run<'a>(cases: &[Case<'a>], mode: Mode, order: Order) -> Option<SelectedOperation<'a>> {
+pub(super) fn run<'a>(cases: &[Case<'a>], mode: SelectMode, order: Order) -> Option<SelectedOperation<'a>> {
     let mut slot = run::slot_for(cases);
     let (number, chosen) = run::select(cases, mode, order, &mut slot)?;
     let case = cases[number];
@@ -374,7 +374,7 @@ pub struct SelectedOperation<'a> {
     index: usize,
     /// What it has come to; `None` once it is completed.
     chosen: Option<Chosen<Waiter>>,
-    slot: Slot,
+    slot: ValueSlot,
     not_send: PhantomData<*mut ()>,
 }
 

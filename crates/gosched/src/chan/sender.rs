@@ -11,7 +11,7 @@ use super::err::{SendError, SendTimeoutError, TrySendError};
 use super::future::SendFuture;
 use super::ops;
 use super::patience::Patience;
-use super::shared::{Handle, Sending};
+use super::shared::{Handle, SendingSide};
 use crate::waiter::Waiter;
 
 /// The sending side of a channel. Clones send into the same channel.
@@ -28,14 +28,14 @@ use crate::waiter::Waiter;
 /// assert_eq!(r.iter().sum::<i32>(), 3);
 /// ```
 pub struct Sender<T> {
-    handle: Handle<T, Sending>,
+    handle: Handle<T, SendingSide>,
 }
 
 impl<T> UnwindSafe for Sender<T> {}
 impl<T> RefUnwindSafe for Sender<T> {}
 
 impl<T> Sender<T> {
-    pub(super) fn new(handle: Handle<T, Sending>) -> Sender<T> {
+    pub(super) fn new(handle: Handle<T, SendingSide>) -> Sender<T> {
         Sender { handle }
     }
 

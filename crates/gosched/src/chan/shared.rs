@@ -18,7 +18,7 @@ use crate::waiter::Waiter;
 /// More handles than this can only be leaked ones.
 const MOST: usize = isize::MAX as usize;
 
-pub(super) struct Counted<T> {
+pub(super) struct SharedChan<T> {
     chan: Chan<T, Waiter>,
     capacity: Option<usize>,
     senders: AtomicUsize,
@@ -28,17 +28,17 @@ pub(super) struct Counted<T> {
 }
 
 /// Which side a handle belongs to.
-pub(super) trait End {
-    fn count<T>(counted: &Counted<T>) -> &AtomicUsize;
+pub(super) trait HandleSide {
+    fn count<T>(counted: &SharedChan<T>) -> &AtomicUsize;
     /// What the last handle of this side does.
     fn last<T>(chan: &Chan<T, Waiter>);
 }
 
-pub(super) enum Sending {}
-pub(super) enum Receiving {}
+pub(super) enum SendingSide {}
+pub(super) enum ReceivingSide {}
 
-impl End for Sending {
-    fn count<T>(counted: &Counted<T>) -> &AtomicUsize {
+impl HandleSide for SendingSide {
+    fn count<T>(counted: &SharedChan<T>) -> &AtomicUsize {
         &counted.senders
     }
 
@@ -47,8 +47,8 @@ impl End for Sending {
     }
 }
 
-impl End for Receiving {
-    fn count<T>(counted: &Counted<T>) -> &AtomicUsize {
+impl HandleSide for ReceivingSide {
+    fn count<T>(counted: &SharedChan<T>) -> &AtomicUsize {
         &counted.receivers
     }
 
@@ -63,42 +63,42 @@ impl End for Receiving {
 }
 
 /// A pointer to a channel. Counted by [`Handle`].
-struct Shared<T>(NonNull<Counted<T>>);
+struct ChanPtr<T>(NonNull<SharedChan<T>>);
 
 /// A handle of one side.
-pub(super) struct Handle<T, E: End> {
-    shared: Shared<T>,
+pub(super) struct Handle<T, E: HandleSide> {
+    shared: ChanPtr<T>,
     end: PhantomData<E>,
 }
 
 // SAFETY: the channel moves values between threads and shares none.
-unsafe impl<T: Send, E: End> Send for Handle<T, E> {}
+unsafe impl<T: Send, E: HandleSide> Send for Handle<T, E> {}
 // SAFETY: as above.
-unsafe impl<T: Send, E: End> Sync for Handle<T, E> {}
+unsafe impl<T: Send, E: HandleSide> Sync for Handle<T, E> {}
 
 /// A channel with one sender and one receiver. `None`: unbounded.
-pub(super) fn new<T>(capacity: Option<usize>) -> (Handle<T, Sending>, Handle<T, Receiving>) {
+pub(super) fn new<T>(capacity: Option<usize>) -> (Handle<T, SendingSide>, Handle<T, ReceivingSide>) {
     let chan = capacity.map_or_else(Chan::unbounded, Chan::bounded);
-    let counted = NonNull::from(Box::leak(Box::new(Counted {
+    let counted = NonNull::from(Box::leak(Box::new(SharedChan {
         chan,
         capacity,
         senders: AtomicUsize::new(1),
         receivers: AtomicUsize::new(1),
         half_gone: AtomicBool::new(false),
     })));
-    (Handle::new(Shared(counted)), Handle::new(Shared(counted)))
+    (Handle::new(ChanPtr(counted)), Handle::new(ChanPtr(counted)))
 }
 
-impl<T> Shared<T> {
+impl<T> ChanPtr<T> {
     #[inline]
-    fn counted(&self) -> &Counted<T> {
+    fn counted(&self) -> &SharedChan<T> {
         // SAFETY: a handle that is counted keeps the memory.
         unsafe { self.0.as_ref() }
     }
 }
 
-impl<T, E: End> Handle<T, E> {
-    fn new(shared: Shared<T>) -> Handle<T, E> {
+impl<T, E: HandleSide> Handle<T, E> {
+    fn new(shared: ChanPtr<T>) -> Handle<T, E> {
         Handle { shared, end: PhantomData }
     }
 
@@ -111,20 +111,20 @@ impl<T, E: End> Handle<T, E> {
     }
 }
 
-impl<T, E: End> Clone for Handle<T, E> {
+impl<T, E: HandleSide> Clone for Handle<T, E> {
     fn clone(&self) -> Handle<T, E> {
         if E::count(self.shared.counted()).fetch_add(1, Ordering::Relaxed) > MOST {
             std::process::abort();
         }
-        Handle::new(Shared(self.shared.0))
+        Handle::new(ChanPtr(self.shared.0))
     }
 }
 
-impl<T, E: End> Drop for Handle<T, E> {
+impl<T, E: HandleSide> Drop for Handle<T, E> {
     fn drop(&mut self) {
         // ORDERING: AcqRel: the last one comes after everything that the others of its side have done.
         if E::count(self.shared.counted()).fetch_sub(1, Ordering::AcqRel) == 1 {
-            let free = Free(self.shared.0);
+            let free = FreeSecond(self.shared.0);
             E::last(self);
             drop(free);
         }
@@ -132,9 +132,9 @@ impl<T, E: End> Drop for Handle<T, E> {
 }
 
 /// Frees the memory if this side is the second one to go, also when a destructor has panicked.
-struct Free<T>(NonNull<Counted<T>>);
+struct FreeSecond<T>(NonNull<SharedChan<T>>);
 
-impl<T> Drop for Free<T> {
+impl<T> Drop for FreeSecond<T> {
     fn drop(&mut self) {
         // ORDERING: AcqRel: the second side comes after everything that the first one has done.
         // SAFETY: not yet freed: of the two sides the second one does it.
@@ -145,7 +145,7 @@ impl<T> Drop for Free<T> {
     }
 }
 
-impl<T, E: End> Deref for Handle<T, E> {
+impl<T, E: HandleSide> Deref for Handle<T, E> {
     type Target = Chan<T, Waiter>;
 
     #[inline]

@@ -21,28 +21,28 @@ use gosched_primitives::{Lock, LockGuard, RawLock};
 use super::err::{RecvTimeoutError, TryRecvError};
 use super::ops::recv_at_once;
 use super::patience::Patience;
-use crate::sched::{Caller, Limit, Visitor};
+use crate::sched::{Caller, Inside, Limit, Visitor};
 use crate::timers::when_at;
 use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};
 
 /// A channel whose values come with time.
 pub(crate) struct TimerChan {
-    state: Lock<State>,
+    state: Lock<TimerChanState>,
     /// Lives as long as somebody can receive.
     _keep: Option<Arc<dyn Any + Send + Sync>>,
-    kind: Kind,
+    kind: MayClose,
 }
 
 /// Who may close it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MayClose {
     /// Anybody.
     Time,
     /// Who made it: that it is closed says something.
     Signal,
 }
 
-struct State {
+struct TimerChanState {
     /// When the next value is due; `None`: never, unless it is set.
     when: Option<Instant>,
     /// How long after it the one after that is due; `None`: there is none.
@@ -59,7 +59,7 @@ enum Due {
     Closed,
 }
 
-impl State {
+impl TimerChanState {
     fn is_due(&self) -> bool {
         self.when.is_some_and(|when| when <= Instant::now())
     }
@@ -89,14 +89,14 @@ fn next(when: Instant, period: Duration, now: Instant) -> Option<Instant> {
 impl TimerChan {
     /// A channel whose first value is due at `when`, and then one each `period`.
     pub(crate) fn new(when: Option<Instant>, period: Option<Duration>) -> Arc<TimerChan> {
-        let state = State { when, period, closed: false, waiters: Queue::new() };
-        Arc::new(TimerChan { state: Lock::new(state), _keep: None, kind: Kind::Time })
+        let state = TimerChanState { when, period, closed: false, waiters: Queue::new() };
+        Arc::new(TimerChan { state: Lock::new(state), _keep: None, kind: MayClose::Time })
     }
 
     /// A channel that never has a value, and is closed some time. Whoever can receive from it keeps `keep` alive.
     pub(crate) fn signal(keep: Option<Arc<dyn Any + Send + Sync>>) -> Arc<TimerChan> {
-        let state = State { when: None, period: None, closed: false, waiters: Queue::new() };
-        Arc::new(TimerChan { state: Lock::new(state), _keep: keep, kind: Kind::Signal })
+        let state = TimerChanState { when: None, period: None, closed: false, waiters: Queue::new() };
+        Arc::new(TimerChan { state: Lock::new(state), _keep: keep, kind: MayClose::Signal })
     }
 
     /// Sets it anew. Returns whether a value was still to come: due or not, nobody had received it. Nobody will.
@@ -132,7 +132,7 @@ impl TimerChan {
 
     /// As [`close`](TimerChan::close), for whoever can receive: a signal is not theirs to give.
     pub(super) fn close_by_receiver(&self) -> bool {
-        self.kind == Kind::Time && self.close()
+        self.kind == MayClose::Time && self.close()
     }
 
     /// Lets those who wait look again.
@@ -140,8 +140,8 @@ impl TimerChan {
         self.change(|_| ());
     }
 
-    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
-        let visitor = Visitor::enter();
+    fn change<R>(&self, change: impl FnOnce(&mut TimerChanState) -> R) -> R {
+        let mut visitor = Visitor::enter();
         let mut state = self.state.lock();
         let result = change(&mut state);
         while let Some(waiter) = state.waiters.end_first(Verdict::Again) {
@@ -192,8 +192,7 @@ impl TimerChan {
             let due = match state.take() {
                 Due::Wait(due) => due,
                 taken => {
-                    drop(state);
-                    caller.finish();
+                    let [] = caller.conclude(state, []);
                     return match taken {
                         Due::Value(when) => Ok(when),
                         _ => Err(RecvTimeoutError::Disconnected),
@@ -201,8 +200,7 @@ impl TimerChan {
                 }
             };
             let Some(limit) = patience.limit() else {
-                drop(state);
-                caller.finish();
+                let [] = caller.conclude(state, []);
                 return Err(RecvTimeoutError::Timeout);
             };
             patience = Patience::of(limit);
@@ -217,7 +215,7 @@ impl TimerChan {
         &self,
         caller: Caller,
         reason: WaitReason,
-        mut state: LockGuard<'_, State>,
+        mut state: LockGuard<'_, TimerChanState>,
         limit: Limit,
     ) -> Next {
         let ticket = Ticket::new();
@@ -238,8 +236,7 @@ impl TimerChan {
         let Ok(caller) = Caller::enter_moving() else { return };
         let state = self.state.lock();
         if state.is_due() || state.closed || !wanted() {
-            drop(state);
-            caller.finish();
+            let [] = caller.conclude(state, []);
             return;
         }
         let limit = sooner(Limit::NONE, state.when);

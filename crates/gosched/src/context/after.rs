@@ -4,7 +4,7 @@
 //! - who takes a function out of the list may run or drop it: the ender, which takes all, or the one who stops it;
 //! - whoever adds one looks under the list's lock whether the context has ended, and the ender takes that lock after winning
 //!   the end: so a function that is added while the context ends is found in the list, or is refused;
-//! - a function waits for as long as something can end its context, whoever still has it. One with an alarm is kept alive
+//! - a function waits for as long as something can end its context, whoever still has it. One with a timer is kept alive
 //!   by its functions until it ends. One without, which nobody has any more, could end with its parent only: it leaves its
 //!   functions to that, when it is dropped ([`Funcs::move_to`]);
 //! - the lock is std's, held for a moment, outside the runtime. Functions are the user's: they are run and dropped without it.
@@ -15,26 +15,26 @@ use core::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::node::{Bond, Node};
+use super::node::{Bond, ContextNode};
 use crate::sched;
 
 /// A function, and where it was given.
-pub(super) struct Func {
+pub(super) struct EndFunc {
     f: Box<dyn FnOnce() + Send>,
     place: &'static Location<'static>,
 }
 
-impl Func {
-    pub(super) fn new<F>(place: &'static Location<'static>, f: F) -> Func
+impl EndFunc {
+    pub(super) fn new<F>(place: &'static Location<'static>, f: F) -> EndFunc
     where
         F: FnOnce() + Send + 'static,
     {
-        Func { f: Box::new(f), place }
+        EndFunc { f: Box::new(f), place }
     }
 
     /// Runs it in a new goroutine, with the values of the context that has ended, but not ended itself.
-    pub(super) fn start(self, ended: &Arc<Node>) {
-        let context = Node::derive(Some(ended), Bond::Apart, None, None);
+    pub(super) fn start(self, ended: &Arc<ContextNode>) {
+        let context = ContextNode::derive(Some(ended), Bond::Apart, None, None);
         let goroutine = sched::prepare(self.place, Some(context), self.f);
         // SAFETY: just prepared, and nobody else knows it.
         unsafe { goroutine.start() };
@@ -45,10 +45,10 @@ impl Func {
 pub(super) struct Funcs(Mutex<Pending>);
 
 struct Pending {
-    funcs: BTreeMap<u64, Func>,
+    funcs: BTreeMap<u64, EndFunc>,
     next: u64,
-    /// The context itself, while there are functions that its alarm will start.
-    keep: Option<Arc<Node>>,
+    /// The context itself, while there are functions that its timer will start.
+    keep: Option<Arc<ContextNode>>,
 }
 
 impl Funcs {
@@ -60,7 +60,7 @@ impl Funcs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remove(&self, number: u64) -> Option<Func> {
+    fn remove(&self, number: u64) -> Option<EndFunc> {
         let mut pending = self.lock();
         let func = pending.funcs.remove(&number);
         let keep = if pending.funcs.is_empty() { pending.keep.take() } else { None };
@@ -70,7 +70,7 @@ impl Funcs {
     }
 
     /// By the ender.
-    pub(super) fn take_all(&self) -> impl Iterator<Item = Func> + use<> {
+    pub(super) fn take_all(&self) -> impl Iterator<Item = EndFunc> + use<> {
         let mut pending = self.lock();
         let (funcs, keep) = (core::mem::take(&mut pending.funcs), pending.keep.take());
         drop(pending);
@@ -80,16 +80,16 @@ impl Funcs {
     }
 
     /// Of a context that is going away: its functions become `parent`'s, or start if that has ended.
-    pub(super) fn move_to(&self, parent: &Arc<Node>) {
+    pub(super) fn move_to(&self, parent: &Arc<ContextNode>) {
         for func in self.take_all() {
             let _ = parent.add_func(func);
         }
     }
 }
 
-impl Node {
+impl ContextNode {
     /// Adds a function and returns its number; starts it if the context has ended.
-    fn add_func(self: &Arc<Node>, func: Func) -> Option<u64> {
+    fn add_func(self: &Arc<ContextNode>, func: EndFunc) -> Option<u64> {
         // A deadline that has passed ends it here, before the list's lock is taken.
         let _ = self.error();
         let mut pending = self.funcs.lock();
@@ -101,7 +101,7 @@ impl Node {
         let number = pending.next;
         pending.next += 1;
         pending.funcs.insert(number, func);
-        if self.has_alarm() {
+        if self.has_timer() {
             pending.keep.get_or_insert_with(|| Arc::clone(self));
         }
         Some(number)
@@ -120,7 +120,7 @@ impl Node {
 /// ctx.cancel();
 /// ```
 pub struct AfterFunc {
-    node: Arc<Node>,
+    node: Arc<ContextNode>,
     /// `None` if it was started at once.
     number: Option<u64>,
 }
@@ -129,7 +129,7 @@ impl UnwindSafe for AfterFunc {}
 impl RefUnwindSafe for AfterFunc {}
 
 impl AfterFunc {
-    pub(super) fn new(node: Arc<Node>, func: Func) -> AfterFunc {
+    pub(super) fn new(node: Arc<ContextNode>, func: EndFunc) -> AfterFunc {
         let number = node.add_func(func);
         AfterFunc { node, number }
     }

@@ -23,68 +23,68 @@ pub(super) struct Cause(Arc<dyn Error + Send + Sync>);
 
 /// Why a context ends.
 #[derive(Clone)]
-pub(super) enum Why {
+pub(super) enum EndReason {
     Cancelled(Option<Arc<Cause>>),
     DeadlineExceeded,
 }
 
-impl Why {
-    pub(super) fn cancelled_with(cause: Box<dyn Error + Send + Sync>) -> Why {
-        Why::Cancelled(Some(Arc::new(Cause(Arc::from(cause)))))
+impl EndReason {
+    pub(super) fn cancelled_with(cause: Box<dyn Error + Send + Sync>) -> EndReason {
+        EndReason::Cancelled(Some(Arc::new(Cause(Arc::from(cause)))))
     }
 
     pub(super) fn error(&self) -> ContextError {
         match self {
-            Why::Cancelled(_) => ContextError::Cancelled,
-            Why::DeadlineExceeded => ContextError::DeadlineExceeded,
+            EndReason::Cancelled(_) => ContextError::Cancelled,
+            EndReason::DeadlineExceeded => ContextError::DeadlineExceeded,
         }
     }
 
     /// What was given, else the error itself.
     pub(super) fn cause(&self) -> Arc<dyn Error + Send + Sync> {
         match self {
-            Why::Cancelled(Some(cause)) => Arc::clone(&cause.0),
-            Why::Cancelled(None) | Why::DeadlineExceeded => Arc::new(self.error()),
+            EndReason::Cancelled(Some(cause)) => Arc::clone(&cause.0),
+            EndReason::Cancelled(None) | EndReason::DeadlineExceeded => Arc::new(self.error()),
         }
     }
 
     fn into_word(self) -> *mut Cause {
         match self {
-            Why::Cancelled(Some(cause)) => Arc::into_raw(cause).cast_mut(),
-            Why::Cancelled(None) => CANCELLED,
-            Why::DeadlineExceeded => EXCEEDED,
+            EndReason::Cancelled(Some(cause)) => Arc::into_raw(cause).cast_mut(),
+            EndReason::Cancelled(None) => CANCELLED,
+            EndReason::DeadlineExceeded => EXCEEDED,
         }
     }
 
     /// # Safety
     /// The word came from `into_word`, and its count is the caller's to give.
-    unsafe fn from_word(word: *mut Cause) -> Option<Why> {
+    unsafe fn from_word(word: *mut Cause) -> Option<EndReason> {
         match word {
             LIVE => None,
-            CANCELLED => Some(Why::Cancelled(None)),
-            EXCEEDED => Some(Why::DeadlineExceeded),
+            CANCELLED => Some(EndReason::Cancelled(None)),
+            EXCEEDED => Some(EndReason::DeadlineExceeded),
             // SAFETY: by contract.
-            cause => Some(Why::Cancelled(Some(unsafe { Arc::from_raw(cause) }))),
+            cause => Some(EndReason::Cancelled(Some(unsafe { Arc::from_raw(cause) }))),
         }
     }
 }
 
 /// The word.
-pub(super) struct End(AtomicPtr<Cause>);
+pub(super) struct EndWord(AtomicPtr<Cause>);
 
-impl End {
-    pub(super) const fn new() -> End {
-        End(AtomicPtr::new(LIVE))
+impl EndWord {
+    pub(super) const fn new() -> EndWord {
+        EndWord(AtomicPtr::new(LIVE))
     }
 
     /// Whether it ends by this call. Frees nothing.
-    pub(super) fn win(&self, why: &Why) -> bool {
+    pub(super) fn win(&self, why: &EndReason) -> bool {
         let word = why.clone().into_word();
         // ORDERING: Release pairs with the Acquire in `error` and `why`.
         let won = self.0.compare_exchange(LIVE, word, Ordering::Release, Ordering::Relaxed).is_ok();
         if !won {
             // SAFETY: made above, and nobody else has it. Not the last count: `why` has one.
-            drop(unsafe { Why::from_word(word) });
+            drop(unsafe { EndReason::from_word(word) });
         }
         won
     }
@@ -99,8 +99,8 @@ impl End {
         }
     }
 
-    /// As [`error`](End::error), with the cause.
-    pub(super) fn why(&self) -> Option<Why> {
+    /// As [`error`](EndWord::error), with the cause.
+    pub(super) fn why(&self) -> Option<EndReason> {
         // ORDERING: as in `error`.
         let word = self.0.load(Ordering::Acquire);
         if !matches!(word, LIVE | CANCELLED | EXCEEDED) {
@@ -108,13 +108,13 @@ impl End {
             unsafe { Arc::increment_strong_count(word.cast_const()) };
         }
         // SAFETY: a count was added for it just now, if it needs one.
-        unsafe { Why::from_word(word) }
+        unsafe { EndReason::from_word(word) }
     }
 }
 
-impl Drop for End {
+impl Drop for EndWord {
     fn drop(&mut self) {
         // SAFETY: the word's own count, which goes with it.
-        drop(unsafe { Why::from_word(*self.0.get_mut()) });
+        drop(unsafe { EndReason::from_word(*self.0.get_mut()) });
     }
 }

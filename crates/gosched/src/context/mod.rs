@@ -31,8 +31,8 @@
 #![deny(unsafe_code)]
 
 mod after;
-mod alarm;
 mod chan_error;
+mod deadline;
 mod end;
 mod error;
 mod node;
@@ -50,15 +50,15 @@ use std::time::Instant;
 use crate::chan::{Receiver, never};
 use crate::fatal::fatal;
 
-use after::Func;
-use end::Why;
+use after::EndFunc;
+use end::EndReason;
 use node::Bond;
 
 pub use after::AfterFunc;
 pub use chan_error::{RecvCtxError, SendCtxError};
 pub use error::ContextError;
-pub(crate) use node::Node;
-pub(crate) use slot::{Entered, Slot, inherited, interrupts_of, interrupts_of_thread};
+pub(crate) use node::ContextNode;
+pub(crate) use slot::{ContextSlot, EnteredContext, inherited, interrupts_of, interrupts_of_thread};
 
 /// What a piece of work is done under: whether it is still wanted, until when, and values that go with it.
 ///
@@ -76,7 +76,7 @@ pub(crate) use slot::{Entered, Slot, inherited, interrupts_of, interrupts_of_thr
 /// assert!(server.with_cancel().is_cancelled());
 /// ```
 #[derive(Clone, Default)]
-pub struct Context(Option<Arc<Node>>);
+pub struct Context(Option<Arc<ContextNode>>);
 
 impl UnwindSafe for Context {}
 impl RefUnwindSafe for Context {}
@@ -134,8 +134,8 @@ where
 }
 
 /// As [`enter`], until what this returns is dropped, by the same goroutine or thread.
-pub(crate) fn make_current(ctx: &Context) -> Entered<'_> {
-    Entered::new(ctx)
+pub(crate) fn make_current(ctx: &Context) -> EnteredContext<'_> {
+    EnteredContext::new(ctx)
 }
 
 /// Why the current context has ended, if it has.
@@ -207,8 +207,8 @@ impl Context {
         self.derive(None, Some(Arc::new(v)))
     }
 
-    fn derive(&self, deadline: Option<Instant>, value: Option<node::Value>) -> Context {
-        Context(Some(Node::derive(self.0.as_ref(), Bond::Child, deadline, value)))
+    fn derive(&self, deadline: Option<Instant>, value: Option<node::ContextValue>) -> Context {
+        Context(Some(ContextNode::derive(self.0.as_ref(), Bond::Child, deadline, value)))
     }
 
     /// The value of type `V` that was added last, by this context or one that it comes from.
@@ -239,7 +239,7 @@ impl Context {
     /// ```
     pub fn cancel(&self) {
         if let Some(node) = &self.0 {
-            node.cancel(&Why::Cancelled(None));
+            node.cancel(&EndReason::Cancelled(None));
         }
     }
 
@@ -258,7 +258,7 @@ impl Context {
     /// ```
     #[doc(alias = "WithCancelCause")]
     pub fn cancel_with(&self, cause: impl Into<Box<dyn Error + Send + Sync>>) {
-        let why = Why::cancelled_with(cause.into());
+        let why = EndReason::cancelled_with(cause.into());
         if let Some(node) = &self.0 {
             node.cancel(&why);
         }
@@ -329,7 +329,7 @@ impl Context {
     #[doc(alias = "WithoutCancel")]
     #[must_use]
     pub fn without_cancel(&self) -> Context {
-        Context(Some(Node::derive(self.0.as_ref(), Bond::Apart, None, None)))
+        Context(Some(ContextNode::derive(self.0.as_ref(), Bond::Apart, None, None)))
     }
 
     /// Runs `f` in a goroutine of its own when the context ends; at once if it has ended. [`AfterFunc::stop`] keeps it from
@@ -357,9 +357,9 @@ impl Context {
     where
         F: FnOnce() + Send + 'static,
     {
-        let func = Func::new(Location::caller(), f);
+        let func = EndFunc::new(Location::caller(), f);
         // The background never ends; nor does one that comes from it and that nobody has.
-        let node = self.0.clone().unwrap_or_else(|| Node::derive(None, Bond::Apart, None, None));
+        let node = self.0.clone().unwrap_or_else(|| ContextNode::derive(None, Bond::Apart, None, None));
         AfterFunc::new(node, func)
     }
 
@@ -381,10 +381,10 @@ impl Context {
     /// ```
     #[must_use]
     pub fn done(&self) -> Receiver<()> {
-        self.0.as_ref().map_or_else(never, Node::done)
+        self.0.as_ref().map_or_else(never, ContextNode::done)
     }
 
-    pub(crate) fn node(&self) -> Option<Arc<Node>> {
+    pub(crate) fn node(&self) -> Option<Arc<ContextNode>> {
         self.0.clone()
     }
 

@@ -15,29 +15,29 @@ use std::sync::Arc;
 use gosched_primitives::Interrupts;
 
 use super::Context;
-use super::node::Node;
+use super::node::ContextNode;
 use crate::g::G;
 use crate::m;
-use crate::sched::Rt;
+use crate::m::Worker;
 use crate::waiter::Waiter;
 
 /// A pointer to the current context's node; null for the background.
-pub(crate) struct Slot(Cell<*const Node>);
+pub(crate) struct ContextSlot(Cell<*const ContextNode>);
 
-impl Slot {
-    pub(crate) const fn new() -> Slot {
-        Slot(Cell::new(core::ptr::null()))
+impl ContextSlot {
+    pub(crate) const fn new() -> ContextSlot {
+        ContextSlot(Cell::new(core::ptr::null()))
     }
 
     /// Gives a goroutine that is being born its context.
     #[inline]
-    pub(crate) fn put(&self, node: Option<Arc<Node>>) {
+    pub(crate) fn put(&self, node: Option<Arc<ContextNode>>) {
         self.0.set(node.map_or(core::ptr::null(), Arc::into_raw));
     }
 
     /// Takes back what `put` gave.
     #[inline]
-    pub(crate) fn take(&self) -> Option<Arc<Node>> {
+    pub(crate) fn take(&self) -> Option<Arc<ContextNode>> {
         let node = self.0.replace(core::ptr::null());
         // SAFETY: what the slot holds outside all `enter`s is what `put` made of an `Arc`, and it is taken out.
         (!node.is_null()).then(|| unsafe { Arc::from_raw(node) })
@@ -45,7 +45,7 @@ impl Slot {
 
     /// Another count of what is there.
     #[inline]
-    fn share(&self) -> Option<Arc<Node>> {
+    fn share(&self) -> Option<Arc<ContextNode>> {
         let node = self.0.get();
         if node.is_null() {
             return None;
@@ -67,11 +67,11 @@ impl Slot {
 
 thread_local! {
     /// The slot of a thread that is not ours.
-    static THREAD: Slot = const { Slot::new() };
+    static THREAD: ContextSlot = const { ContextSlot::new() };
 }
 
 /// The slot of the calling goroutine or thread. `f` makes no moving call.
-fn with_slot<R>(f: impl FnOnce(&Slot) -> R) -> R {
+fn with_slot<R>(f: impl FnOnce(&ContextSlot) -> R) -> R {
     match m::current::current().and_then(m::M::cur_g) {
         Some(g) => f(&g.context),
         None => THREAD.with(f),
@@ -79,16 +79,16 @@ fn with_slot<R>(f: impl FnOnce(&Slot) -> R) -> R {
 }
 
 /// The current context's node.
-pub(super) fn current() -> Option<Arc<Node>> {
-    with_slot(Slot::share)
+pub(super) fn current() -> Option<Arc<ContextNode>> {
+    with_slot(ContextSlot::share)
 }
 
 /// What a goroutine that is created now runs under.
 #[inline]
-pub(crate) fn inherited(rt: Option<&Rt>) -> Option<Arc<Node>> {
-    match rt {
-        Some(rt) => rt.g().context.share(),
-        None => THREAD.with(Slot::share),
+pub(crate) fn inherited(worker: Option<&Worker>) -> Option<Arc<ContextNode>> {
+    match worker {
+        Some(worker) => worker.g().context.share(),
+        None => THREAD.with(ContextSlot::share),
     }
 }
 
@@ -107,19 +107,19 @@ pub(crate) fn interrupts_of_thread<'a>() -> Option<&'a Interrupts<Waiter>> {
 
 /// "This context is current"; the one before is again when this is dropped.
 #[must_use]
-pub(crate) struct Entered<'a> {
-    before: *const Node,
+pub(crate) struct EnteredContext<'a> {
+    before: *const ContextNode,
     lent: PhantomData<&'a Context>,
 }
 
-impl<'a> Entered<'a> {
-    pub(super) fn new(context: &'a Context) -> Entered<'a> {
+impl<'a> EnteredContext<'a> {
+    pub(super) fn new(context: &'a Context) -> EnteredContext<'a> {
         let node = context.0.as_ref().map_or(core::ptr::null(), Arc::as_ptr);
-        Entered { before: with_slot(|slot| slot.0.replace(node)), lent: PhantomData }
+        EnteredContext { before: with_slot(|slot| slot.0.replace(node)), lent: PhantomData }
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for EnteredContext<'_> {
     fn drop(&mut self) {
         with_slot(|slot| slot.0.set(self.before));
     }

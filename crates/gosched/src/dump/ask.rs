@@ -25,8 +25,10 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use gosched_switch::arch::{self, Registers};
+
 use super::MAX_COPIED;
-use super::copy::{Copy, Registers};
+use super::copy::Copy;
 use crate::g::G;
 use crate::m::M;
 use crate::sys::handler::{self, Installed};
@@ -48,10 +50,11 @@ static WHO: AtomicPtr<G> = AtomicPtr::new(null_mut());
 static ID: AtomicU64 = AtomicU64::new(0);
 static LOW: AtomicUsize = AtomicUsize::new(0);
 static HIGH: AtomicUsize = AtomicUsize::new(0);
-/// The answer: registers, how much was copied (0: it is not there), and the copy.
+/// The answer: registers (`LR` is 0 where there is none), how much was copied (0: it is not there), and the copy.
 static PC: AtomicUsize = AtomicUsize::new(0);
 static SP: AtomicUsize = AtomicUsize::new(0);
 static BP: AtomicUsize = AtomicUsize::new(0);
+static LR: AtomicUsize = AtomicUsize::new(0);
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 static BUFFER: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 
@@ -118,6 +121,7 @@ impl Asker {
                     pc: PC.load(Ordering::Relaxed),
                     sp: SP.load(Ordering::Relaxed),
                     bp: Some(BP.load(Ordering::Relaxed)),
+                    lr: Some(LR.load(Ordering::Relaxed)).filter(|lr| *lr != 0),
                 };
                 let (bytes, length) = (BUFFER.load(Ordering::Relaxed), COPIED.load(Ordering::Relaxed));
                 // SAFETY: the buffer is ours again, and `on_signal` has written that much of it.
@@ -170,11 +174,12 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void)
     // ORDERING: Acquire pairs with the Release in `ask`: the question is seen.
     if mine && STATE.compare_exchange(number, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok() {
         // SAFETY: the kernel passed the context.
-        let (pc, sp, bp) = unsafe { handler::interrupted(context) };
-        PC.store(pc, Ordering::Relaxed);
-        SP.store(sp, Ordering::Relaxed);
-        BP.store(bp, Ordering::Relaxed);
-        COPIED.store(copy_from(sp), Ordering::Relaxed);
+        let registers = unsafe { arch::interrupted(context) };
+        PC.store(registers.pc, Ordering::Relaxed);
+        SP.store(registers.sp, Ordering::Relaxed);
+        BP.store(registers.bp.unwrap_or(0), Ordering::Relaxed);
+        LR.store(registers.lr.unwrap_or(0), Ordering::Relaxed);
+        COPIED.store(copy_from(registers.sp), Ordering::Relaxed);
         // ORDERING: Release pairs with the Acquire in `wait_for`.
         STATE.store(DONE, Ordering::Release);
     }
@@ -194,6 +199,6 @@ fn copy_from(sp: usize) -> usize {
     let length = (high - sp).min(MAX_COPIED);
     // SAFETY: the buffer has room for `MAX_COPIED` bytes and is the handler's while BUSY. The stack pointer lies in a
     // stack, which is mapped for ever up to its end.
-    unsafe { mem::copy_racing(sp, core::slice::from_raw_parts_mut(BUFFER.load(Ordering::Relaxed), length)) };
+    unsafe { arch::copy_racing(sp, core::slice::from_raw_parts_mut(BUFFER.load(Ordering::Relaxed), length)) };
     length
 }

@@ -11,9 +11,10 @@
 use core::ffi::{CStr, c_void};
 
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, FrameDescriptionEntry, NativeEndian, RegisterRule,
-    UnwindContext, UnwindSection, X86_64,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, FrameDescriptionEntry, NativeEndian, Register, RegisterRule,
+    UnwindContext, UnwindSection,
 };
+use gosched_switch::arch::{self, Call, DWARF};
 
 use super::hash::Map;
 
@@ -26,7 +27,7 @@ pub(super) enum Base {
     Bp,
 }
 
-/// Where the caller's frame pointer is.
+/// Where a register of the caller's is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saved {
     /// Still in its register.
@@ -40,8 +41,9 @@ pub(super) enum Saved {
 /// How the caller is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// The frame ends `offset` above `base`; the return address lies right below that.
-    Step { base: Base, offset: isize, bp: Saved },
+    /// The frame ends `offset` above `base`; there are the caller's frame pointer and program counter. If that is
+    /// still in its register, it is the link register.
+    Step { base: Base, offset: isize, bp: Saved, pc: Saved },
     /// There is no caller: the outermost frame.
     Outermost,
     /// There is no rule that we understand.
@@ -50,32 +52,32 @@ pub(super) enum Rule {
 
 /// What is known of the code at an address.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct CodeInfo {
     pub(super) rule: Rule,
     /// Where its function begins; 0 if that is not known.
     pub(super) function: usize,
 }
 
 /// The places that were asked for so far.
-pub(super) struct Places {
-    known: Map<usize, Place>,
+pub(super) struct CodeTable {
+    known: Map<usize, CodeInfo>,
     context: UnwindContext<usize>,
     unloaded: u64,
 }
 
-impl Places {
-    pub(super) fn new() -> Places {
-        Places { known: Map::default(), context: UnwindContext::new(), unloaded: 0 }
+impl CodeTable {
+    pub(super) fn new() -> CodeTable {
+        CodeTable { known: Map::default(), context: UnwindContext::new(), unloaded: 0 }
     }
 
     /// The code at `address`, which lies in the instruction in question.
-    pub(super) fn at(&mut self, address: usize) -> Place {
+    pub(super) fn at(&mut self, address: usize) -> CodeInfo {
         if let Some(place) = self.known.get(&address) {
             return *place;
         }
         let context = &mut self.context;
         let place = in_module_of(address, |module| module.place(address, context)).flatten();
-        let place = place.unwrap_or(Place { rule: Rule::None, function: 0 });
+        let place = place.unwrap_or(CodeInfo { rule: Rule::None, function: 0 });
         self.known.insert(address, place);
         place
     }
@@ -116,20 +118,14 @@ pub(super) enum Callee {
 /// The call right before `address`, if there is one.
 pub(super) fn call_before(address: usize) -> Option<Callee> {
     in_module_of(address, |module| {
-        let before = module.bytes(address.checked_sub(6)?, 6)?;
-        let distance = i32::from_le_bytes([before[2], before[3], before[4], before[5]]) as usize;
-        let target = address.wrapping_add(distance);
-        match before {
-            [_, 0xe8, ..] => Some(Callee::At(target)),
-            [0xff, 0x15, ..] => {
-                let slot = module.bytes(target, 8)?.first_chunk()?;
-                Some(Callee::At(usize::from_le_bytes(*slot)))
+        let code = module.bytes(address.checked_sub(arch::LONGEST_CALL)?, arch::LONGEST_CALL)?;
+        match arch::call_before(code, address)? {
+            Call::To(target) => Some(Callee::At(target)),
+            Call::Through(slot) => {
+                let target = module.bytes(slot, size_of::<usize>())?.first_chunk()?;
+                Some(Callee::At(usize::from_ne_bytes(*target)))
             }
-            // `call` with an operand: the second byte's middle bits are 2, and its others say how long it is.
-            [.., 0xff, 0xd0..=0xd7] | [.., 0xff, 0x10..=0x17] => Some(Callee::Unknown),
-            [.., 0xff, 0x14, _] | [.., 0xff, 0x50..=0x57, _] => Some(Callee::Unknown),
-            [_, _, 0xff, 0x54, ..] | [0xff, 0x90..=0x97, ..] => Some(Callee::Unknown),
-            _ => None,
+            Call::Unknown => Some(Callee::Unknown),
         }
     })
     .flatten()
@@ -170,7 +166,7 @@ impl Module<'_> {
         self.bytes_from(address)?.get(..length)
     }
 
-    fn place(&self, address: usize, context: &mut UnwindContext<usize>) -> Option<Place> {
+    fn place(&self, address: usize, context: &mut UnwindContext<usize>) -> Option<CodeInfo> {
         let (header_at, _) = self.segments(libc::PT_GNU_EH_FRAME).next()?;
         let bases = BaseAddresses::default().set_eh_frame_hdr(header_at as u64);
         let header = EhFrameHdr::new(self.bytes_from(header_at)?, NativeEndian).parse(&bases, 8).ok()?;
@@ -181,8 +177,8 @@ impl Module<'_> {
         let entry: FrameDescriptionEntry<Reader<'_>> =
             table.fde_for_address(&frames, &bases, address as u64, EhFrame::cie_from_offset).ok()?;
         let row = entry.unwind_info_for_address(&frames, &bases, context, address as u64).ok()?;
-        let rule = rule_of(row.cfa(), row.register(X86_64::RA), row.register(X86_64::RBP));
-        Some(Place { rule, function: entry.initial_address() as usize })
+        let rule = rule_of(row.cfa(), row.register(Register(DWARF.ra)), row.register(Register(DWARF.bp)));
+        Some(CodeInfo { rule, function: entry.initial_address() as usize })
     }
 }
 
@@ -192,22 +188,24 @@ fn rule_of(
     return_address: Option<RegisterRule<usize>>,
     frame_pointer: Option<RegisterRule<usize>>,
 ) -> Rule {
-    match return_address {
-        Some(RegisterRule::Undefined) => return Rule::Outermost,
-        Some(RegisterRule::Offset(-8)) => {}
-        _ => return Rule::None,
+    if matches!(return_address, Some(RegisterRule::Undefined)) {
+        return Rule::Outermost;
     }
     let (base, offset) = match cfa {
-        CfaRule::RegisterAndOffset { register, offset } if *register == X86_64::RSP => (Base::Sp, *offset),
-        CfaRule::RegisterAndOffset { register, offset } if *register == X86_64::RBP => (Base::Bp, *offset),
+        CfaRule::RegisterAndOffset { register, offset } if register.0 == DWARF.sp => (Base::Sp, *offset),
+        CfaRule::RegisterAndOffset { register, offset } if register.0 == DWARF.bp => (Base::Bp, *offset),
         _ => return Rule::None,
     };
-    let bp = match frame_pointer {
+    let offset = offset as isize;
+    Rule::Step { base, offset, bp: saved(frame_pointer), pc: saved(return_address) }
+}
+
+fn saved(rule: Option<RegisterRule<usize>>) -> Saved {
+    match rule {
         None | Some(RegisterRule::SameValue) => Saved::Kept,
         Some(RegisterRule::Offset(offset)) => Saved::At(offset as isize),
         _ => Saved::Lost,
-    };
-    Rule::Step { base, offset: offset as isize, bp }
+    }
 }
 
 /// Whether to look at the next module.
@@ -288,7 +286,7 @@ mod tests {
         let begin = return_address as *const () as usize;
         assert_eq!(call_before(after_call), Some(Callee::At(begin)));
         assert_eq!(call_before(begin), None);
-        let mut places = Places::new();
+        let mut places = CodeTable::new();
         let place = places.at(begin + 1);
         assert_eq!(place.function, begin);
         assert!(matches!(place.rule, Rule::Step { .. }));

@@ -2,17 +2,9 @@
 
 #![allow(unsafe_code)]
 
-use super::MAX_COPIED;
-use crate::sys::mem;
+use gosched_switch::arch::{self, Registers};
 
-/// Where a stack is to be unwound from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Registers {
-    pub(super) pc: usize,
-    pub(super) sp: usize,
-    /// The frame pointer, where it is known.
-    pub(super) bp: Option<usize>,
-}
+use super::MAX_COPIED;
 
 /// A stack from its stack pointer on, copied at one moment.
 pub(super) struct Copy {
@@ -26,7 +18,7 @@ pub(super) struct Copy {
 
 impl Copy {
     pub(super) fn new() -> Copy {
-        let registers = Registers { pc: 0, sp: 0, bp: None };
+        let registers = Registers { pc: 0, sp: 0, bp: None, lr: None };
         Copy { registers, bytes: Vec::new(), length: 0, whole: false }
     }
 
@@ -37,7 +29,7 @@ impl Copy {
     pub(super) unsafe fn take(&mut self, registers: Registers, top: usize) {
         let room = self.room(registers, top.saturating_sub(registers.sp));
         // SAFETY: by contract.
-        unsafe { mem::copy_racing(registers.sp, room) };
+        unsafe { arch::copy_racing(registers.sp, room) };
     }
 
     /// As [`take`](Copy::take), of bytes that were copied before.

@@ -6,7 +6,7 @@
 
 /// Whose code a call is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CodeOwner {
     /// The runtime's.
     Ours,
     /// That of the standard library, or C.
@@ -15,10 +15,11 @@ pub(super) enum Kind {
 }
 
 /// Where the sources of our crates lie, as debug information has it (perhaps after a directory), and their names.
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 4] = [
     (file!(), "gosched"),
     (gosched_switch::SOURCE, "gosched_switch"),
     (gosched_primitives::SOURCE, "gosched_primitives"),
+    (gosched_rules::SOURCE, "gosched_rules"),
 ];
 
 /// Modules of ours that users know, and whose own modules they don't.
@@ -71,16 +72,16 @@ fn below<'a>(file: &'a str, source: &str) -> Option<&'a str> {
 }
 
 /// Whose function it is, by its path.
-pub(super) fn kind_of(function: &str) -> Kind {
+pub(super) fn kind_of(function: &str) -> CodeOwner {
     let path =
         function.trim_start_matches(['<', '&', '*']).trim_start_matches("mut ").trim_start_matches("dyn ");
     let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
     match &path[..end] {
-        "gosched" | "gosched_switch" | "gosched_primitives" => Kind::Ours,
-        "std" | "core" | "alloc" | "__rust_try" => Kind::Std,
+        "gosched" | "gosched_switch" | "gosched_primitives" | "gosched_rules" => CodeOwner::Ours,
+        "std" | "core" | "alloc" | "__rust_try" => CodeOwner::Std,
         // C has no paths.
-        _ if !path.contains("::") => Kind::Std,
-        _ => Kind::Other,
+        _ if !path.contains("::") => CodeOwner::Std,
+        _ => CodeOwner::Other,
     }
 }
 
@@ -121,22 +122,22 @@ mod tests {
 
     #[test]
     fn it_is_known_whose_code_it_is() {
-        assert_eq!(kind_of("gosched::run"), Kind::Ours);
-        assert_eq!(kind_of("<gosched::waiter::Waiter as core::ops::drop::Drop>::drop"), Kind::Ours);
-        assert_eq!(kind_of("gosched_tools::f"), Kind::Other);
-        assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str"), Kind::Std);
-        assert_eq!(kind_of("pthread_mutex_lock"), Kind::Std);
-        assert_eq!(kind_of("<app::Thing as core::clone::Clone>::clone"), Kind::Other);
+        assert_eq!(kind_of("gosched::run"), CodeOwner::Ours);
+        assert_eq!(kind_of("<gosched::waiter::Waiter as core::ops::drop::Drop>::drop"), CodeOwner::Ours);
+        assert_eq!(kind_of("gosched_tools::f"), CodeOwner::Other);
+        assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str"), CodeOwner::Std);
+        assert_eq!(kind_of("pthread_mutex_lock"), CodeOwner::Std);
+        assert_eq!(kind_of("<app::Thing as core::clone::Clone>::clone"), CodeOwner::Other);
     }
 
     #[test]
     fn bare_names_get_their_paths_from_the_file() {
         let std = "/rustc/0123/library/core/src/panic/unwind_safe.rs";
         let ours = format!("/home/me/{}", file!().replace("dump/names", "g/task"));
-        let switch = format!("/home/me/{}", gosched_switch::SOURCE.replace("lib", "arch/x86_64"));
+        let switch = format!("/home/me/{}", gosched_switch::SOURCE.replace("lib", "arch/gobuf"));
         for (function, file, name) in [
             ("run<app::main::{closure_env#0}, ()>", ours.as_str(), "gosched::g::task::run"),
-            ("switch", &switch, "gosched_switch::arch::x86_64::switch"),
+            ("fresh", &switch, "gosched_switch::arch::gobuf::fresh"),
             ("call_once<(), app::F>", std, "core::panic::unwind_safe::call_once"),
             ("{closure#1}", "/home/me/app/src/pool/mod.rs", "app::pool::{closure#1}"),
             ("main", "/home/me/my-app/src/main.rs", "my_app::main"),

@@ -23,14 +23,14 @@ use gosched_primitives::Dormant;
 
 use super::ask::Asker;
 use super::notices::Notices;
-use super::snapshot::Own;
-use super::stall::{Places, Stall, Stalled};
+use super::snapshot::OwnStack;
+use super::stall::{Stall, Stalled, ToldPlaces};
 use super::text::Dumper;
-use crate::fatal::{EXIT_STATUS, offer_stderr, write_stderr};
+use crate::fatal::{end, offer_stderr, write_stderr};
 use crate::sched;
-use crate::sys::errno;
 use crate::sys::handler::{self, Unhandled};
 use crate::sys::thread::{self, Defaults};
+use crate::sys::{errno, process};
 
 /// Symbols are looked up on it, which goes deep.
 const STACK_BYTES: usize = 2 << 20;
@@ -47,13 +47,13 @@ const STALLS: u32 = 8;
 const NOTICES: u32 = 16;
 
 /// Threads that wait for a dump.
-static WAITING: Mutex<Vec<Asked>> = Mutex::new(Vec::new());
+static WAITING: Mutex<Vec<DumpRequest>> = Mutex::new(Vec::new());
 static STALLED: Stalled = Stalled::new();
 static NOTED: Notices = Notices::new();
 
 /// A question: who asks, and where the answer goes.
-struct Asked {
-    own: Option<Own>,
+struct DumpRequest {
+    own: Option<OwnStack>,
     answer: SyncSender<String>,
 }
 
@@ -88,7 +88,7 @@ fn want(what: u32) {
 pub(crate) fn stacks() -> String {
     sched::ensure_started();
     let (answer, receiver): (_, Receiver<String>) = sync_channel(1);
-    let asked = Asked { own: Own::take(), answer };
+    let asked = DumpRequest { own: OwnStack::take(), answer };
     WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
     want(DUMPS);
     receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
@@ -100,10 +100,7 @@ pub(crate) fn stacks() -> String {
 /// inside the runtime too.
 pub(crate) fn deadlock() -> ! {
     want(DEADLOCK);
-    loop {
-        // SAFETY: sleeps until a signal comes.
-        unsafe { libc::pause() };
-    }
+    process::await_end()
 }
 
 /// Said by the monitor: a goroutine has held its thread too long.
@@ -129,24 +126,20 @@ extern "C" fn on_quit(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     errno::set(errno);
 }
 
-fn end() -> ! {
-    // SAFETY: _exit has no preconditions and runs no handlers.
-    unsafe { libc::_exit(EXIT_STATUS) }
-}
-
 extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-report");
     // SAFETY: `start` passed this, for ever.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
-    // SAFETY: the reporter is started once.
-    let mut reporter = Reporter { dumper: Dumper::new(unsafe { Asker::new() }), stalls: Places::new() };
+    // Made when it is first needed: a program that asks for nothing pays for no memory.
+    let mut reporter = None;
     loop {
         // ORDERING: SeqCst: partner is the fetch_or in `want`.
         let _ = DORMANT.sleep_unless(None, || ASKED.load(Ordering::SeqCst) != 0);
         // ORDERING: Acquire pairs with the fetch_or in `want`: what was asked for is seen.
         let asked = ASKED.swap(0, Ordering::Acquire);
         // A library that reads debug information may stumble over it; that must not be the end of the program.
-        if catch_unwind(AssertUnwindSafe(|| reporter.serve(asked))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| reporter.get_or_insert_with(Reporter::new).serve(asked))).is_err()
+        {
             offer_stderr(b"gosched: a dump failed\n");
         }
         if asked & (QUIT | DEADLOCK) != 0 {
@@ -157,10 +150,16 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
 
 struct Reporter {
     dumper: Dumper,
-    stalls: Places,
+    stalls: ToldPlaces,
 }
 
 impl Reporter {
+    /// By the reporting thread, which is started once, and makes one.
+    fn new() -> Reporter {
+        // SAFETY: the only one, as said.
+        Reporter { dumper: Dumper::new(unsafe { Asker::new() }), stalls: ToldPlaces::new() }
+    }
+
     fn serve(&mut self, asked: u32) {
         if asked & QUIT != 0 {
             self.last_words("SIGQUIT: quit\n\n");
@@ -182,7 +181,7 @@ impl Reporter {
         }
         if asked & DUMPS != 0 {
             let waiting = core::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
-            for Asked { own, answer } in waiting {
+            for DumpRequest { own, answer } in waiting {
                 // Who asked may have lost patience.
                 let _ = answer.send(self.dumper.goroutines(own.as_ref()));
             }
@@ -199,6 +198,7 @@ impl Reporter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fatal::EXIT_STATUS;
     use crate::testing::in_child;
 
     /// S48: the detector's message, all goroutines, status 2; also said from inside the runtime.
@@ -212,7 +212,7 @@ mod tests {
                 crate::yield_now();
             }
             core::mem::forget(waiter);
-            let _rt = sched::Rt::enter();
+            let _inside = crate::m::Worker::enter();
             deadlock()
         };
         let Some(ended) = in_child(name, 2, body) else { return };

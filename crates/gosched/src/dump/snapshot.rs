@@ -17,12 +17,13 @@ use core::ops::Range;
 use std::time::Duration;
 
 use gosched_primitives::{Scan, Status};
+use gosched_switch::arch::{self, Registers};
 
 use super::ask::{Answer, Asker};
-use super::copy::{Copy, Registers};
+use super::copy::Copy;
 use crate::g::{G, View};
 use crate::m::{M, current};
-use crate::sys::task::{self, Task};
+use crate::sys::task::{self, Activity};
 
 /// How often a goroutine is looked at that is on the move.
 const TRIES: u32 = 10;
@@ -31,7 +32,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 
 /// What there is of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stack {
+pub(super) enum StackState {
     /// In the copy; the goroutine rests.
     Resting,
     /// In the copy; its thread is blocked in the kernel.
@@ -45,37 +46,29 @@ pub(super) enum Stack {
 }
 
 /// The stack of the goroutine that asks for a dump, copied by itself.
-pub(super) struct Own {
+pub(super) struct OwnStack {
     pub(super) id: u64,
     pub(super) copy: Copy,
 }
 
-impl Own {
+impl OwnStack {
     /// That of the caller; `None` on a thread that is not a goroutine.
     #[inline(never)]
-    pub(super) fn take() -> Option<Own> {
+    pub(super) fn take() -> Option<OwnStack> {
         let g = current::current()?.cur_g()?;
         // SAFETY: the calling goroutine's own stack.
         let top = unsafe { (*g.stack.get()).as_ref() }?.top();
-        let (pc, sp, bp): (usize, usize, usize);
-        // SAFETY: copies registers.
-        unsafe {
-            core::arch::asm!(
-                "lea {}, [rip]", "mov {}, rsp", "mov {}, rbp",
-                out(reg) pc, out(reg) sp, out(reg) bp,
-                options(nomem, nostack, preserves_flags)
-            );
-        }
+        let here = arch::here();
         let mut copy = Copy::new();
         // SAFETY: the caller's stack, from where it is to its end.
-        unsafe { copy.take(Registers { pc, sp, bp: Some(bp) }, top) };
-        Some(Own { id: g.id(), copy })
+        unsafe { copy.take(here, top) };
+        Some(OwnStack { id: g.id(), copy })
     }
 }
 
 /// What was seen of a goroutine under the scan bit.
 enum Glance {
-    Done(Stack),
+    Done(StackState),
     /// It is on a thread, with a stack that lies there.
     On(&'static M, Range<usize>),
     /// Between here and there: another look is needed.
@@ -88,7 +81,7 @@ pub(super) fn take(
     id: Option<u64>,
     asker: &mut Asker,
     copy: &mut Copy,
-) -> Option<(View, Stack)> {
+) -> Option<(View, StackState)> {
     for tried in 0..TRIES {
         let (scan, view) = g.hold()?;
         if id.is_some_and(|id| id != view.id) {
@@ -101,10 +94,10 @@ pub(super) fn take(
             Glance::Done(stack) => return Some((view, stack)),
             Glance::On(m, stack) => match on_thread(g, &view, m, stack, asker, copy) {
                 Some(stack) => return Some((view, stack)),
-                None if last => return Some((view, Stack::Unavailable)),
+                None if last => return Some((view, StackState::Unavailable)),
                 None => {}
             },
-            Glance::Moving if last => return Some((view, Stack::Unavailable)),
+            Glance::Moving if last => return Some((view, StackState::Unavailable)),
             Glance::Moving => std::thread::sleep(PAUSE),
         }
     }
@@ -114,17 +107,17 @@ pub(super) fn take(
 fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut Copy) -> Glance {
     match scan.status() {
         // Whoever picks one that never ran may be giving it its stack right now.
-        Status::Runnable if g.m().is_null() => Glance::Done(Stack::NotStarted),
+        Status::Runnable if g.m().is_null() => Glance::Done(StackState::NotStarted),
         Status::Runnable | Status::Waiting => {
-            let Some(bounds) = bounds(g, scan) else { return Glance::Done(Stack::NotStarted) };
+            let Some(bounds) = bounds(g, scan) else { return Glance::Done(StackState::NotStarted) };
             // SAFETY: it has run and rests, so its registers are saved; they change only after its status.
-            let (pc, sp, bp) = unsafe { ((*g.buf.get()).pc(), (*g.buf.get()).sp(), (*g.buf.get()).bp()) };
-            if !bounds.contains(&sp) {
-                return Glance::Done(Stack::Unavailable);
+            let registers = unsafe { (*g.buf.get()).registers() };
+            if !bounds.contains(&registers.sp) {
+                return Glance::Done(StackState::Unavailable);
             }
             // SAFETY: between its stack pointer and its end the stack is mapped.
-            unsafe { copy.take(Registers { pc, sp, bp: Some(bp) }, bounds.end) };
-            Glance::Done(Stack::Resting)
+            unsafe { copy.take(registers, bounds.end) };
+            Glance::Done(StackState::Resting)
         }
         Status::Running | Status::Blocking => match (where_is(g), bounds(g, scan)) {
             (Some(m), Some(bounds)) => Glance::On(m, bounds),
@@ -155,14 +148,14 @@ fn on_thread(
     stack: Range<usize>,
     asker: &mut Asker,
     copy: &mut Copy,
-) -> Option<Stack> {
+) -> Option<StackState> {
     match task::look(m.tid()) {
-        Task::Running => match asker.ask(m, g, view.id, stack, copy) {
-            Answer::Copied => Some(Stack::Computing),
+        Activity::Running => match asker.ask(m, g, view.id, stack, copy) {
+            Answer::Copied => Some(StackState::Computing),
             Answer::Elsewhere => None,
-            Answer::None => Some(Stack::Unavailable),
+            Answer::None => Some(StackState::Unavailable),
         },
-        before @ Task::Blocked { sp, pc, .. } => {
+        before @ Activity::Blocked { sp, pc, .. } => {
             let (scan, now) = g.hold()?;
             let same = now.id == view.id
                 && matches!(scan.status(), Status::Running | Status::Blocking)
@@ -171,9 +164,9 @@ fn on_thread(
                 return None;
             }
             // SAFETY: between its stack pointer and its end the stack is mapped.
-            unsafe { copy.take(Registers { pc, sp, bp: None }, stack.end) };
-            (task::look(m.tid()) == before).then_some(Stack::Blocked)
+            unsafe { copy.take(Registers { pc, sp, bp: None, lr: None }, stack.end) };
+            (task::look(m.tid()) == before).then_some(StackState::Blocked)
         }
-        Task::Unknown => Some(Stack::Unavailable),
+        Activity::Unknown => Some(StackState::Unavailable),
     }
 }

@@ -8,10 +8,10 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::collections::HashSet;
 
-use super::snapshot::Stack;
+use super::snapshot::StackState;
 use super::text::{Dumper, Who, write_origin};
+use crate::debug;
 use crate::m::M;
-use crate::runtime::debug;
 
 /// How many may wait to be told; what does not fit is told later.
 const SLOTS: usize = 16;
@@ -25,24 +25,24 @@ pub(crate) struct Stall {
 }
 
 /// What the monitor hands to the reporter. One puts, one takes.
-pub(super) struct Stalled([Slot; SLOTS]);
+pub(super) struct Stalled([StallSlot; SLOTS]);
 
-struct Slot {
+struct StallSlot {
     /// Null while the slot is the monitor's to fill.
     m: AtomicPtr<M>,
     id: AtomicU64,
     since: AtomicU64,
 }
 
-impl Slot {
-    const fn empty() -> Slot {
-        Slot { m: AtomicPtr::new(null_mut()), id: AtomicU64::new(0), since: AtomicU64::new(0) }
+impl StallSlot {
+    const fn empty() -> StallSlot {
+        StallSlot { m: AtomicPtr::new(null_mut()), id: AtomicU64::new(0), since: AtomicU64::new(0) }
     }
 }
 
 impl Stalled {
     pub(super) const fn new() -> Stalled {
-        Stalled([const { Slot::empty() }; SLOTS])
+        Stalled([const { StallSlot::empty() }; SLOTS])
     }
 
     pub(super) fn put(&self, stall: Stall) {
@@ -70,28 +70,28 @@ impl Stalled {
 }
 
 /// The places that were told.
-pub(super) struct Places(HashSet<String>);
+pub(super) struct ToldPlaces(HashSet<String>);
 
-impl Places {
-    pub(super) fn new() -> Places {
-        Places(HashSet::new())
+impl ToldPlaces {
+    pub(super) fn new() -> ToldPlaces {
+        ToldPlaces(HashSet::new())
     }
 
     /// What is to be said of a goroutine, if it is still where it was and its place is new.
     pub(super) fn report(&mut self, dumper: &mut Dumper, stall: Stall) -> Option<String> {
-        if stall.m.held.is_told(stall.since) {
+        if stall.m.stint.is_told(stall.since) {
             return None;
         }
         let (view, stack, shown) = dumper.look(stall.m.cur_g()?, Some(stall.id), None)?;
         let how = match stack {
-            Stack::Blocked => "blocked",
-            Stack::Computing => "computing",
-            Stack::Resting | Stack::NotStarted | Stack::Unavailable => return None,
+            StackState::Blocked => "blocked",
+            StackState::Computing => "computing",
+            StackState::Resting | StackState::NotStarted | StackState::Unavailable => return None,
         };
         let users = shown.users.as_ref()?;
-        stall.m.held.set_told(stall.since);
+        stall.m.stint.set_told(stall.since);
         // A loop is met at another line each time; a call that blocks at its own.
-        let place = users.place.as_ref().filter(|_| stack == Stack::Blocked).unwrap_or(&users.function);
+        let place = users.place.as_ref().filter(|_| stack == StackState::Blocked).unwrap_or(&users.function);
         if !self.0.insert(place.clone()) {
             return None;
         }

@@ -8,34 +8,34 @@
 use std::rc::Rc;
 
 use super::hash::Map;
-use super::names::{self, Kind};
+use super::names::{self, CodeOwner};
 use super::symtab::Symtabs;
 
 /// One call in a stack.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct StackCall {
     /// Demangled, without its hash; for code without a name its address.
     pub(super) function: String,
     /// File and line, where they are known.
     pub(super) place: Option<String>,
-    kind: Kind,
+    kind: CodeOwner,
 }
 
-impl Call {
+impl StackCall {
     /// Whether it is in the runtime's code.
     pub(super) fn is_ours(&self) -> bool {
-        self.kind == Kind::Ours
+        self.kind == CodeOwner::Ours
     }
 
     /// Whether it is in the user's code (or in a library of theirs).
     pub(super) fn is_users(&self) -> bool {
-        self.kind == Kind::Other && self.place.is_some()
+        self.kind == CodeOwner::Other && self.place.is_some()
     }
 }
 
 /// The calls at each address, as far as it was asked for.
 pub(super) struct Symbols {
-    known: Map<usize, Rc<[Rc<Call>]>>,
+    known: Map<usize, Rc<[Rc<StackCall>]>>,
     symtabs: Symtabs,
 }
 
@@ -50,7 +50,7 @@ impl Symbols {
     }
 
     /// What of a stack with these frames is shown.
-    pub(super) fn calls(&mut self, frames: &[usize]) -> Vec<Rc<Call>> {
+    pub(super) fn calls(&mut self, frames: &[usize]) -> Vec<Rc<StackCall>> {
         let mut calls = Vec::new();
         for address in frames {
             let symtabs = &mut self.symtabs;
@@ -65,28 +65,29 @@ impl Symbols {
 }
 
 /// How many frames at the inner end lead to the user's first call into the runtime.
-fn innermost(calls: &[Rc<Call>]) -> usize {
-    let users = calls.iter().position(|call| call.kind == Kind::Other).unwrap_or(calls.len());
-    calls[..users].iter().rposition(|call| call.kind == Kind::Ours).unwrap_or(0)
+fn innermost(calls: &[Rc<StackCall>]) -> usize {
+    let users = calls.iter().position(|call| call.kind == CodeOwner::Other).unwrap_or(calls.len());
+    calls[..users].iter().rposition(|call| call.kind == CodeOwner::Ours).unwrap_or(0)
 }
 
 /// How many frames there are without those that run a goroutine's closure.
-fn outermost(calls: &[Rc<Call>]) -> usize {
-    let runs = |call: &Rc<Call>| call.function.starts_with("gosched::g::task::run");
+fn outermost(calls: &[Rc<StackCall>]) -> usize {
+    let runs = |call: &Rc<StackCall>| call.function.starts_with("gosched::g::task::run");
     let Some(begin) = calls.iter().rposition(runs) else {
-        let main = |call: &Rc<Call>| call.function.starts_with("gosched::sched::spawn::goroutine_main");
+        let main = |call: &Rc<StackCall>| call.function.starts_with("gosched::sched::spawn::goroutine_main");
         return calls.iter().rposition(main).unwrap_or(calls.len()).max(1);
     };
     // Then what leads to the user's closure, one of ours among it, whose name may be no more than `{closure#0}`.
-    let leads =
-        |call: &Rc<Call>| call.function.starts_with("gosched::g::task::") || is_call_through(&call.function);
+    let leads = |call: &Rc<StackCall>| {
+        call.function.starts_with("gosched::g::task::") || is_call_through(&call.function)
+    };
     let begin = calls[..begin].iter().rposition(|call| !leads(call)).map_or(0, |last| last + 1);
     let calls = &calls[..begin];
-    let through = |call: &Rc<Call>| call.kind == Kind::Ours || is_call_through(&call.function);
-    let ours = calls.iter().rposition(|call| call.kind == Kind::Ours);
+    let through = |call: &Rc<StackCall>| call.kind == CodeOwner::Ours || is_call_through(&call.function);
+    let ours = calls.iter().rposition(|call| call.kind == CodeOwner::Ours);
     let last = match ours {
         // Nothing of the user's, but a function of ours that was given to `go` as it is.
-        Some(ours) if calls.iter().all(|call| call.kind != Kind::Other) => Some(ours),
+        Some(ours) if calls.iter().all(|call| call.kind != CodeOwner::Other) => Some(ours),
         _ => calls.iter().rposition(|call| !through(call)),
     };
     // One that is just beginning or ending has nothing else to show.
@@ -102,7 +103,7 @@ fn is_call_through(function: &str) -> bool {
 }
 
 /// The calls at an address inside an instruction.
-fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<Call>]> {
+fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<StackCall>]> {
     let mut found: Vec<(Option<String>, Option<String>, Option<u32>)> = Vec::new();
     // It is asked for the instruction before, as if a return address had been given.
     let after = core::ptr::without_provenance_mut(address + 1);
@@ -126,7 +127,7 @@ fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<Call>]> {
         let function = names::public(&names::whole(&name, file.as_deref()));
         let kind = names::kind_of(&function);
         let place = file.map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
-        Rc::new(Call { function, place, kind })
+        Rc::new(StackCall { function, place, kind })
     };
     found.into_iter().map(call).collect()
 }
@@ -135,8 +136,8 @@ fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<Call>]> {
 mod tests {
     use super::*;
 
-    fn call(function: &str) -> Rc<Call> {
-        Rc::new(Call { function: function.to_owned(), place: None, kind: names::kind_of(function) })
+    fn call(function: &str) -> Rc<StackCall> {
+        Rc::new(StackCall { function: function.to_owned(), place: None, kind: names::kind_of(function) })
     }
 
     fn shown(functions: &[&str]) -> Vec<String> {
@@ -162,8 +163,7 @@ mod tests {
     /// instead of `rposition` in either function.)
     #[test]
     fn the_runtime_is_hidden_at_both_ends() {
-        let inner =
-            ["gosched_switch::arch::x86_64::switch", "gosched::sched::park::park", "core::option::map"];
+        let inner = ["gosched_switch::arch::switch", "gosched::sched::park::park", "core::option::map"];
         let inner = [&inner[..], &["gosched::thread::sleep"]].concat();
         let user = ["app::wait", "core::iter::for_each", "app::main::{{closure}}"];
         let all = [&inner[..], &user, &OUTER].concat();

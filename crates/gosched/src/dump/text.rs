@@ -12,7 +12,7 @@ use std::rc::Rc;
 use super::ask::Asker;
 use super::copy::Copy;
 use super::hash::Map;
-use super::snapshot::{self, Own, Stack};
+use super::snapshot::{self, OwnStack, StackState};
 use super::stacks::{Shown, Stacks};
 use crate::g::{G, MAIN_ID, Name, View, since};
 use crate::sched::SCHED;
@@ -33,35 +33,35 @@ pub(super) struct Dumper {
 }
 
 /// Goroutines that look the same.
-struct Group {
+struct AlikeGroup {
     first: View,
     longest: Duration,
     others: Vec<u64>,
     stack: Rc<Shown>,
-    state: State,
+    state: ShownState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct State {
+struct ShownState {
     text: &'static str,
-    stack: Stack,
+    stack: StackState,
 }
 
 /// What goroutines of a group have in common.
 #[derive(PartialEq, Eq, Hash)]
 struct Alike {
     name: Option<Name>,
-    state: State,
+    state: ShownState,
     stack: *const Shown,
     creator: u64,
-    place: Place,
+    place: CreatedAt,
 }
 
 /// Where they were created. Its hash leaves the file's name out, which is long.
 #[derive(PartialEq, Eq)]
-struct Place(Option<&'static Location<'static>>);
+struct CreatedAt(Option<&'static Location<'static>>);
 
-impl Hash for Place {
+impl Hash for CreatedAt {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.map(|place| (place.line(), place.column())).hash(state);
     }
@@ -74,7 +74,7 @@ impl Dumper {
 
     /// All goroutines; `own` is the one that asked. How long they have waited is told as of now, though reading all the stacks
     /// can take a second.
-    pub(super) fn goroutines(&mut self, own: Option<&Own>) -> String {
+    pub(super) fn goroutines(&mut self, own: Option<&OwnStack>) -> String {
         let asked = now();
         self.stacks.refresh();
         let mut seen = Vec::new();
@@ -97,27 +97,27 @@ impl Dumper {
         &mut self,
         g: &'static G,
         id: Option<u64>,
-        own: Option<&Own>,
-    ) -> Option<(View, Stack, Rc<Shown>)> {
+        own: Option<&OwnStack>,
+    ) -> Option<(View, StackState, Rc<Shown>)> {
         if let Some(own) = own.filter(|own| own.id == g.id()) {
-            return Some((g.inspect()?, Stack::Computing, self.stacks.show(&own.copy)));
+            return Some((g.inspect()?, StackState::Computing, self.stacks.show(&own.copy)));
         }
         let (view, stack) = snapshot::take(g, id, &mut self.asker, &mut self.copy)?;
         let shown = match stack {
-            Stack::Resting | Stack::Blocked | Stack::Computing => self.stacks.show(&self.copy),
-            Stack::NotStarted | Stack::Unavailable => self.stacks.nothing(),
+            StackState::Resting | StackState::Blocked | StackState::Computing => self.stacks.show(&self.copy),
+            StackState::NotStarted | StackState::Unavailable => self.stacks.nothing(),
         };
         Some((view, stack, shown))
     }
 }
 
 /// Each for itself; those of which more than a few are alike together.
-fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
-    let mut kinds: Map<Alike, Kind> = Map::default();
+fn group(seen: Vec<(View, StackState, Rc<Shown>)>) -> Vec<AlikeGroup> {
+    let mut kinds: Map<Alike, AlikeCount> = Map::default();
     for (view, stack, shown) in &seen {
         kinds.entry(alike(view, *stack, shown)).or_default().members += 1;
     }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<AlikeGroup> = Vec::new();
     for (view, stack, shown) in seen {
         let kind = kinds.entry(alike(&view, stack, &shown)).or_default();
         match kind.group {
@@ -128,9 +128,9 @@ fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
             }
             _ => {
                 kind.group = Some(groups.len());
-                let state = State { text: view.state, stack };
+                let state = ShownState { text: view.state, stack };
                 let longest = view.waited;
-                groups.push(Group { first: view, others: Vec::new(), longest, stack: shown, state });
+                groups.push(AlikeGroup { first: view, others: Vec::new(), longest, stack: shown, state });
             }
         }
     }
@@ -139,30 +139,32 @@ fn group(seen: Vec<(View, Stack, Rc<Shown>)>) -> Vec<Group> {
 
 /// Goroutines that are alike: how many there are, and where the last one is listed.
 #[derive(Default)]
-struct Kind {
+struct AlikeCount {
     members: usize,
     group: Option<usize>,
 }
 
-fn alike(view: &View, stack: Stack, shown: &Rc<Shown>) -> Alike {
+fn alike(view: &View, stack: StackState, shown: &Rc<Shown>) -> Alike {
     Alike {
         name: view.name.clone(),
-        state: State { text: view.state, stack },
+        state: ShownState { text: view.state, stack },
         stack: Rc::as_ptr(shown),
         creator: view.creator,
-        place: Place(view.place),
+        place: CreatedAt(view.place),
     }
 }
 
-fn write_groups(text: &mut String, groups: Vec<Group>) -> fmt::Result {
+fn write_groups(text: &mut String, groups: Vec<AlikeGroup>) -> fmt::Result {
     let more: usize = groups.iter().skip(LISTED).map(|group| 1 + group.others.len()).sum();
     for (n, group) in groups.iter().take(LISTED).enumerate() {
         text.push_str(if n == 0 { "" } else { "\n" });
         write_head(text, group)?;
         match group.state.stack {
-            Stack::NotStarted => writeln!(text, "(not started)")?,
-            Stack::Unavailable => writeln!(text, "(stack unavailable)")?,
-            Stack::Resting | Stack::Blocked | Stack::Computing => text.push_str(&group.stack.text),
+            StackState::NotStarted => writeln!(text, "(not started)")?,
+            StackState::Unavailable => writeln!(text, "(stack unavailable)")?,
+            StackState::Resting | StackState::Blocked | StackState::Computing => {
+                text.push_str(&group.stack.text)
+            }
         }
         write_origin(text, &group.first)?;
     }
@@ -173,9 +175,9 @@ fn write_groups(text: &mut String, groups: Vec<Group>) -> fmt::Result {
 }
 
 /// `goroutine 18 "name" [sleep, 3 minutes] (and 2 others with this stack: 19 20):`
-fn write_head(text: &mut String, group: &Group) -> fmt::Result {
+fn write_head(text: &mut String, group: &AlikeGroup) -> fmt::Result {
     write!(text, "{} [{}", Who(&group.first), group.state.text)?;
-    if group.state.stack == Stack::Blocked && group.state.text == "running" {
+    if group.state.stack == StackState::Blocked && group.state.text == "running" {
         text.push_str(", blocked");
     }
     if let Some(longest) = waited(group.longest) {

@@ -6,12 +6,14 @@
 //! call. Calls to this very function are tried first, then others (it may have been called through a pointer, or by a function
 //! that left its place to it). A guess is believed if unwinding from it comes to the stack's outermost frame.
 
-use super::cfi::{self, Base, Callee, Places, Rule, Saved};
-use super::copy::{Copy, Registers};
+use gosched_switch::arch::Registers;
+
+use super::cfi::{self, Base, Callee, CodeTable, Rule, Saved};
+use super::copy::Copy;
 
 /// How unwinding ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Ended {
+pub(super) enum UnwindEnd {
     /// At the outermost frame.
     AtTop,
     /// There is more, deeper than a dump shows.
@@ -31,12 +33,12 @@ const WORD: usize = size_of::<usize>();
 pub(super) struct Frame {
     /// In its instruction: that of the call in all but the innermost.
     pub(super) address: usize,
-    /// Where its return address lies, and what it is; none in the last.
+    /// Where its return address lies, and what it is; none in the last, and where it is in the link register.
     pub(super) returns: Option<(usize, usize)>,
 }
 
 /// The frames of a stack, innermost first.
-pub(super) fn unwind(copy: &Copy, places: &mut Places, frames: &mut Vec<Frame>) -> Ended {
+pub(super) fn unwind(copy: &Copy, places: &mut CodeTable, frames: &mut Vec<Frame>) -> UnwindEnd {
     frames.clear();
     unwind_from(copy, places, copy.registers, copy.registers.pc, frames)
 }
@@ -44,63 +46,84 @@ pub(super) fn unwind(copy: &Copy, places: &mut Places, frames: &mut Vec<Frame>) 
 /// Adds the frame that `address` lies in, and its callers.
 fn unwind_from(
     copy: &Copy,
-    places: &mut Places,
+    places: &mut CodeTable,
     mut at: Registers,
     mut address: usize,
     frames: &mut Vec<Frame>,
-) -> Ended {
+) -> UnwindEnd {
     loop {
         if frames.len() == MAX_FRAMES {
-            return Ended::Cut;
+            return UnwindEnd::Cut;
         }
         let place = places.at(address);
         if at.bp.is_none() && matches!(place.rule, Rule::Step { base: Base::Bp, .. }) {
             return guess(copy, places, at, address, frames);
         }
-        let caller = step(copy, place.rule, at);
-        let returns = caller.ok().map(|caller| (caller.sp - WORD, caller.pc));
-        frames.push(Frame { address, returns });
-        match caller {
-            Ok(caller) => at = caller,
-            Err(ended) => return ended,
+        match step(copy, place.rule, at) {
+            Ok((caller, saved_at)) => {
+                frames.push(Frame { address, returns: saved_at.map(|place| (place, caller.pc)) });
+                at = caller;
+            }
+            Err(ended) => {
+                frames.push(Frame { address, returns: None });
+                return ended;
+            }
         }
         address = at.pc - 1;
     }
 }
 
-/// The caller's registers.
-fn step(copy: &Copy, rule: Rule, at: Registers) -> Result<Registers, Ended> {
-    let (base, offset, bp) = match rule {
-        Rule::Step { base, offset, bp } => (base, offset, bp),
-        Rule::Outermost => return Err(Ended::AtTop),
-        Rule::None => return Err(Ended::Lost),
+/// The caller's registers, and where the return address lies in memory.
+fn step(copy: &Copy, rule: Rule, at: Registers) -> Result<(Registers, Option<usize>), UnwindEnd> {
+    let (base, offset, bp, pc) = match rule {
+        Rule::Step { base, offset, bp, pc } => (base, offset, bp, pc),
+        Rule::Outermost => return Err(UnwindEnd::AtTop),
+        Rule::None => return Err(UnwindEnd::Lost),
     };
     let base = match base {
         Base::Sp => at.sp,
-        Base::Bp => at.bp.ok_or(Ended::Lost)?,
+        Base::Bp => at.bp.ok_or(UnwindEnd::Lost)?,
     };
     let end = base.wrapping_add_signed(offset);
-    if end <= at.sp {
-        return Err(Ended::Lost);
+    // Only a frame whose return address is in the link register may be empty.
+    if end < at.sp || end == at.sp && pc != Saved::Kept {
+        return Err(UnwindEnd::Lost);
     }
-    let missing = if copy.is_whole() { Ended::Lost } else { Ended::Cut };
-    let pc = copy.read(end - WORD).ok_or(missing)?;
+    let missing = if copy.is_whole() { UnwindEnd::Lost } else { UnwindEnd::Cut };
+    let (pc, saved_at) = match pc {
+        Saved::Kept => (at.lr.ok_or(UnwindEnd::Lost)?, None),
+        Saved::At(offset) => {
+            let place = end.wrapping_add_signed(offset);
+            (copy.read(place).ok_or(missing)?, Some(place))
+        }
+        Saved::Lost => return Err(UnwindEnd::Lost),
+    };
     let bp = match bp {
         Saved::Kept => at.bp,
         Saved::At(offset) => copy.read(end.wrapping_add_signed(offset)),
         Saved::Lost => None,
     };
-    if pc == 0 { Err(Ended::AtTop) } else { Ok(Registers { pc, sp: end, bp }) }
+    // The call that led here has overwritten the link register.
+    if pc == 0 { Err(UnwindEnd::AtTop) } else { Ok((Registers { pc, sp: end, bp, lr: None }, saved_at)) }
 }
 
 /// Goes on without knowing the frame pointer.
-fn guess(copy: &Copy, places: &mut Places, at: Registers, address: usize, frames: &mut Vec<Frame>) -> Ended {
+fn guess(
+    copy: &Copy,
+    places: &mut CodeTable,
+    at: Registers,
+    address: usize,
+    frames: &mut Vec<Frame>,
+) -> UnwindEnd {
     let place = places.at(address);
-    let Rule::Step { offset, .. } = place.rule else { return Ended::Lost };
+    let Rule::Step { offset, pc: Saved::At(pc), .. } = place.rule else {
+        frames.push(Frame { address, returns: None });
+        return UnwindEnd::Lost;
+    };
     let known = frames.len();
     let mut guesses: Vec<(bool, usize)> = Vec::new();
     for bp in (0..SEARCHED).map(|n| at.sp + n * WORD) {
-        let after_call = copy.read(bp.wrapping_add_signed(offset).wrapping_sub(WORD));
+        let after_call = copy.read(bp.wrapping_add_signed(offset).wrapping_add_signed(pc));
         match after_call.and_then(cfi::call_before) {
             Some(Callee::At(function)) => guesses.push((function != place.function, bp)),
             Some(Callee::Unknown) => guesses.push((true, bp)),
@@ -110,11 +133,35 @@ fn guess(copy: &Copy, places: &mut Places, at: Registers, address: usize, frames
     guesses.sort_unstable();
     for (_, bp) in guesses {
         let ended = unwind_from(copy, places, Registers { bp: Some(bp), ..at }, address, frames);
-        if ended != Ended::Lost {
+        if ended != UnwindEnd::Lost {
             return ended;
         }
         frames.truncate(known);
     }
     frames.push(Frame { address, returns: None });
-    Ended::Lost
+    UnwindEnd::Lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The frame of a leaf may be empty and its return address in the link register, once; below it every function has
+    /// saved that. (Seen to fail with `end <= at.sp` for every frame.)
+    #[test]
+    fn a_return_address_may_be_in_the_link_register() {
+        let at = Registers { pc: 0x10, sp: 0x1000, bp: Some(0x1010), lr: Some(0x20) };
+        let mut copy = Copy::new();
+        copy.set(at, &[0x30; 32], 0x1020);
+        let leaf = Rule::Step { base: Base::Sp, offset: 0, bp: Saved::Kept, pc: Saved::Kept };
+        let caller = Registers { pc: 0x20, lr: None, ..at };
+        assert_eq!(step(&copy, leaf, at), Ok((caller, None)));
+        assert_eq!(step(&copy, leaf, caller), Err(UnwindEnd::Lost));
+        let saved = |offset, pc| Rule::Step { base: Base::Bp, offset, bp: Saved::At(-16), pc: Saved::At(pc) };
+        let word = usize::from_ne_bytes([0x30; 8]);
+        let next = Registers { pc: word, sp: 0x1020, bp: Some(word), lr: None };
+        assert_eq!(step(&copy, saved(16, -8), caller), Ok((next, Some(0x1018))));
+        assert_eq!(step(&copy, saved(16, -24), caller), Ok((next, Some(0x1008))));
+        assert_eq!(step(&copy, saved(-16, 8), caller), Err(UnwindEnd::Lost));
+    }
 }

@@ -1,5 +1,5 @@
-//! Files and directories, with the names of `std::fs`: each call is announced as one that may block its thread (S19), so that
-//! other goroutines do not wait for the disk.
+//! Files and directories, with the names of `std::fs`. Each call is announced as one that may block
+//! its thread, so that other goroutines do not wait for the disk.
 //!
 //! ```
 //! use gosched::fs;

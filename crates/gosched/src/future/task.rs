@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use gosched_primitives::Lock;
 
-use crate::sched::{Caller, Commit, Visitor};
+use crate::sched::{Caller, Commit, Inside, Visitor};
 #[cfg(feature = "hyper")]
 use crate::time::Spare;
 use crate::waiter::{WaitReason, Waiter};
 
-enum State {
+enum TaskState {
     Idle,
     Notified,
     Waiting(Waiter),
@@ -26,7 +26,7 @@ enum State {
 
 /// One running `block_on`.
 pub(crate) struct Task {
-    state: Lock<State>,
+    state: Lock<TaskState>,
     #[cfg(feature = "hyper")]
     pub(crate) spare: Spare,
 }
@@ -48,7 +48,7 @@ static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, re
 impl Task {
     pub(super) fn new() -> Arc<Task> {
         Arc::new(Task {
-            state: Lock::new(State::Idle),
+            state: Lock::new(TaskState::Idle),
             #[cfg(feature = "hyper")]
             spare: Spare::new(),
         })
@@ -68,12 +68,12 @@ impl Task {
         let _ = caller.wait_unless(WaitReason::Future, |waiter| {
             let mut state = self.state.lock();
             match *state {
-                State::Notified => {
-                    *state = State::Idle;
+                TaskState::Notified => {
+                    *state = TaskState::Idle;
                     Commit::Refuse
                 }
                 _ => {
-                    *state = State::Waiting(waiter);
+                    *state = TaskState::Waiting(waiter);
                     Commit::Wait
                 }
             }
@@ -85,8 +85,8 @@ impl Task {
         let _visitor = Visitor::enter();
         let mut state = self.state.lock();
         match *state {
-            State::Notified => {
-                *state = State::Idle;
+            TaskState::Notified => {
+                *state = TaskState::Idle;
                 Some(())
             }
             _ => None,
@@ -96,10 +96,10 @@ impl Task {
     /// Notes a wake-up; returns who is to be woken by it. Inside the runtime or on a foreign thread.
     pub(crate) fn notify(&self) -> Option<Waiter> {
         let mut state = self.state.lock();
-        match core::mem::replace(&mut *state, State::Idle) {
-            State::Waiting(waiter) => Some(waiter),
+        match core::mem::replace(&mut *state, TaskState::Idle) {
+            TaskState::Waiting(waiter) => Some(waiter),
             _ => {
-                *state = State::Notified;
+                *state = TaskState::Notified;
                 None
             }
         }
@@ -107,11 +107,10 @@ impl Task {
 
     fn wake(&self) {
         let visitor = Visitor::enter();
-        if let Some(waiter) = self.notify() {
-            // A goroutine or a thread: no waker comes back.
-            let none = visitor.wake(waiter);
-            debug_assert!(none.is_none());
-        }
+        let waiter = self.notify();
+        // A goroutine or a thread: no waker comes back.
+        let [none] = visitor.conclude((), [waiter]);
+        debug_assert!(none.is_none());
     }
 }
 

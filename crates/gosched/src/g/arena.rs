@@ -125,7 +125,7 @@ mod tests {
         while let Some(g) = list.pop_front() {
             let next = listed.next().unwrap();
             assert!(core::ptr::eq(g.as_ptr(), next));
-            assert_eq!(next.status.get(), gosched_primitives::Status::Idle);
+            assert_eq!(next.status(), gosched_primitives::Status::Idle);
         }
         assert!(listed.next().is_none());
     }

@@ -14,18 +14,18 @@ use crate::fatal::fatal;
 /// The values of one goroutine or foreign thread.
 #[derive(Default)]
 pub(crate) struct Locals {
-    entries: Vec<Entry>,
+    entries: Vec<LocalEntry>,
 }
 
-struct Entry {
+struct LocalEntry {
     key: usize,
     /// Two keys at one address can't be told apart by it; their types can.
     of: TypeId,
     /// `None` once the destructor has begun.
-    value: Option<Value>,
+    value: Option<LocalValue>,
 }
 
-pub(crate) struct Value {
+pub(crate) struct LocalValue {
     pointer: NonNull<u8>,
     drop: unsafe fn(NonNull<u8>),
 }
@@ -44,15 +44,15 @@ impl Locals {
     pub(crate) fn find<T: 'static>(&self, key: usize) -> Found<T> {
         match self.entries.iter().find(|entry| entry.key == key && entry.of == TypeId::of::<T>()) {
             None => Found::Absent,
-            Some(Entry { value: Some(value), .. }) => Found::Value(value.pointer.cast()),
-            Some(Entry { value: None, .. }) => Found::Destroyed,
+            Some(LocalEntry { value: Some(value), .. }) => Found::Value(value.pointer.cast()),
+            Some(LocalEntry { value: None, .. }) => Found::Destroyed,
         }
     }
 
     /// Keeps a value that was made just now, in a box that becomes the table's.
     pub(crate) fn insert<T: 'static>(&mut self, key: usize, value: NonNull<T>) {
-        let value = Some(Value { pointer: value.cast(), drop: drop_box::<T> });
-        self.entries.push(Entry { key, of: TypeId::of::<T>(), value });
+        let value = Some(LocalValue { pointer: value.cast(), drop: drop_box::<T> });
+        self.entries.push(LocalEntry { key, of: TypeId::of::<T>(), value });
     }
 
     /// The table of a goroutine, made if need be.
@@ -82,12 +82,12 @@ impl Locals {
     }
 
     /// Takes out the value that was made last.
-    pub(crate) fn take_last(&mut self) -> Option<Value> {
+    pub(crate) fn take_last(&mut self) -> Option<LocalValue> {
         self.entries.iter_mut().rev().find_map(|entry| entry.value.take())
     }
 }
 
-impl Value {
+impl LocalValue {
     /// Runs the destructor. One that panics ends the process, as std's thread-locals do.
     pub(crate) fn destroy(self) {
         // SAFETY: the value was made by `insert`, with the matching function, and has left the table for this.

@@ -15,6 +15,7 @@ pub(crate) mod arena;
 pub(crate) mod locals;
 pub(crate) mod since;
 pub(crate) mod task;
+mod transitions;
 
 use core::cell::{Cell, UnsafeCell};
 use core::panic::Location;
@@ -26,10 +27,10 @@ use std::sync::Arc;
 use gosched_primitives::{JoinWord, Linked, Scan, Status, StatusWord, TokenWord};
 use gosched_switch::{Gobuf, Stack, StackClass};
 
-use crate::context::{Node, Slot};
+use crate::context::{ContextNode, ContextSlot};
 use crate::fatal::fatal;
 use crate::m::M;
-use crate::sched::Group;
+use crate::sched::ScopeGroup;
 use crate::timers::now;
 use crate::waiter::{BoxedWaiter, WaitReason};
 use locals::Locals;
@@ -49,7 +50,7 @@ const NOBODY_TO_SHOW: u64 = u64::MAX;
 pub(crate) struct G {
     // First cache line: what a switch and a queue need.
     pub(crate) buf: UnsafeCell<Gobuf>,
-    pub(crate) status: StatusWord,
+    status: StatusWord,
     wait: WaitWord,
     link: AtomicPtr<G>,
     id: AtomicU64,
@@ -68,9 +69,9 @@ pub(crate) struct G {
     creator: AtomicU64,
     created_at: Cell<Option<&'static Location<'static>>>,
     name: UnsafeCell<Option<Name>>,
-    group: Cell<Option<NonNull<Group>>>,
+    group: Cell<Option<NonNull<ScopeGroup>>>,
     /// The context it runs under; its own, from its birth to its end.
-    pub(crate) context: Slot,
+    pub(crate) context: ContextSlot,
     pub(crate) payload: UnsafeCell<Payload>,
 }
 
@@ -96,9 +97,9 @@ pub(crate) struct Birth {
     pub(crate) place: &'static Location<'static>,
     pub(crate) name: Option<Name>,
     pub(crate) class: StackClass,
-    pub(crate) group: Option<NonNull<Group>>,
+    pub(crate) group: Option<NonNull<ScopeGroup>>,
     pub(crate) locks: u32,
-    pub(crate) context: Option<Arc<Node>>,
+    pub(crate) context: Option<Arc<ContextNode>>,
 }
 
 impl G {
@@ -124,7 +125,7 @@ impl G {
             created_at: Cell::new(None),
             name: UnsafeCell::new(None),
             group: Cell::new(None),
-            context: Slot::new(),
+            context: ContextSlot::new(),
             payload: UnsafeCell::new(Payload::empty()),
         }
     }
@@ -205,26 +206,6 @@ impl G {
         self.creator.store(if hidden { NOBODY_TO_SHOW } else { 0 }, Ordering::Relaxed);
     }
 
-    /// A status change that can only fail by a bug, which then ends the process with the G's state shown (S1).
-    #[inline]
-    pub(crate) fn transition(&self, from: Status, to: Status) {
-        if let Err(found) = self.status.transition(from, to) {
-            self.bad_status("transition", found);
-        }
-    }
-
-    /// Ends the process: `place` found the G in a status it can't be in.
-    #[cold]
-    pub(crate) fn bad_status(&self, place: &str, found: Status) -> ! {
-        fatal!(
-            "bad g status in {place}: goroutine {} is {} (wait reason {:?}, m {:p})",
-            self.id(),
-            found.name(),
-            self.reason(),
-            self.m(),
-        )
-    }
-
     /// Writes everything a new life needs except closure and first status.
     ///
     /// # Safety
@@ -248,8 +229,8 @@ impl G {
     ///
     /// # Safety
     /// The caller is the goroutine, which its group outlives, or its join handle, which the group outlives too. The
-    /// reference is not used after `Group::ended` was called for the goroutine.
-    pub(crate) unsafe fn group<'a>(&self) -> Option<&'a Group> {
+    /// reference is not used after `ScopeGroup::ended` was called for the goroutine.
+    pub(crate) unsafe fn group<'a>(&self) -> Option<&'a ScopeGroup> {
         // SAFETY: by contract.
         self.group.get().map(|group| unsafe { group.as_ref() })
     }

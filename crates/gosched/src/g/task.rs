@@ -21,7 +21,7 @@ use crate::fatal::fatal;
 use crate::runtime::Goexit;
 
 /// What `join` returns.
-pub(crate) type Outcome<T> = Result<T, Box<dyn Any + Send + 'static>>;
+pub(crate) type JoinOutcome<T> = Result<T, Box<dyn Any + Send + 'static>>;
 
 /// Closures and results up to this size lie inside the header.
 pub(crate) const INLINE: usize = 80;
@@ -81,19 +81,19 @@ impl<F> Argument<F> {
 
 /// How a closure ended, and what it left.
 #[repr(C)]
-struct Filled<T> {
-    end: End,
-    left: Left<T>,
+struct StoredOutcome<T> {
+    end: TaskEnd,
+    left: OutcomeValue<T>,
 }
 
 #[derive(Clone, Copy)]
-enum End {
+enum TaskEnd {
     Returned,
     Panicked,
 }
 
 #[repr(C)]
-union Left<T> {
+union OutcomeValue<T> {
     value: ManuallyDrop<T>,
     panic: ManuallyDrop<Box<dyn Any + Send + 'static>>,
 }
@@ -150,11 +150,11 @@ unsafe fn run_to_end<F: FnOnce() -> T, T>(payload: *mut Payload, closure: F) {
     // SAFETY: as above.
     let run = || unsafe { value.cast::<T>().write(closure()) };
     let end = match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(()) => End::Returned,
+        Ok(()) => TaskEnd::Returned,
         Err(panic) => {
             // SAFETY: nothing was written.
             unsafe { (&raw mut (*place).left.panic).write(ManuallyDrop::new(panic)) };
-            End::Panicked
+            TaskEnd::Panicked
         }
     };
     // SAFETY: as above.
@@ -165,13 +165,13 @@ unsafe fn run_to_end<F: FnOnce() -> T, T>(payload: *mut Payload, closure: F) {
 ///
 /// # Safety
 /// The payload is the caller's, and empty.
-unsafe fn make_place<T>(payload: *mut Payload) -> *mut Filled<T> {
-    if !is_large::<Filled<T>>() {
+unsafe fn make_place<T>(payload: *mut Payload) -> *mut StoredOutcome<T> {
+    if !is_large::<StoredOutcome<T>>() {
         return payload.cast();
     }
-    let place = allocate::<Filled<T>>();
+    let place = allocate::<StoredOutcome<T>>();
     // SAFETY: by contract.
-    unsafe { payload.cast::<*mut Filled<T>>().write(place) };
+    unsafe { payload.cast::<*mut StoredOutcome<T>>().write(place) };
     place
 }
 
@@ -179,19 +179,23 @@ unsafe fn make_place<T>(payload: *mut Payload) -> *mut Filled<T> {
 ///
 /// # Safety
 /// The payload holds one of a `T`.
-unsafe fn place<T>(payload: *mut Payload) -> *mut Filled<T> {
-    // SAFETY: by contract, as `make_place` left it.
-    if is_large::<Filled<T>>() { unsafe { payload.cast::<*mut Filled<T>>().read() } } else { payload.cast() }
+unsafe fn place<T>(payload: *mut Payload) -> *mut StoredOutcome<T> {
+    if is_large::<StoredOutcome<T>>() {
+        // SAFETY: by contract, as `make_place` left it.
+        unsafe { payload.cast::<*mut StoredOutcome<T>>().read() }
+    } else {
+        payload.cast()
+    }
 }
 
 /// Frees the box of an outcome that was moved out, if there is one, when dropped.
-struct Emptied<T>(*mut Filled<T>);
+struct Emptied<T>(*mut StoredOutcome<T>);
 
 impl<T> Drop for Emptied<T> {
     fn drop(&mut self) {
-        if is_large::<Filled<T>>() {
+        if is_large::<StoredOutcome<T>>() {
             // SAFETY: made by `make_place`, and empty.
-            drop(unsafe { Box::from_raw(self.0.cast::<MaybeUninit<Filled<T>>>()) });
+            drop(unsafe { Box::from_raw(self.0.cast::<MaybeUninit<StoredOutcome<T>>>()) });
         }
     }
 }
@@ -226,11 +230,11 @@ unsafe fn drop_outcome<T>(payload: *mut Payload) -> Ending {
     // SAFETY: by contract; where it lies, once.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe {
         match (*place).end {
-            End::Returned => {
+            TaskEnd::Returned => {
                 ManuallyDrop::drop(&mut (*place).left.value);
                 Ending::Orderly
             }
-            End::Panicked => {
+            TaskEnd::Panicked => {
                 let orderly = (*place).left.panic.is::<Goexit>();
                 ManuallyDrop::drop(&mut (*place).left.panic);
                 if orderly { Ending::Orderly } else { Ending::Panic }
@@ -256,16 +260,16 @@ unsafe fn drop_boxed<F>(payload: *mut Payload) {
 
 /// Room for a closure outside the header, when it needs any: allocated before the runtime is entered, because an
 /// allocator is somebody else's code.
-pub(crate) struct Room<F, T> {
+pub(crate) struct ClosureRoom<F, T> {
     heap: *mut F,
     task: PhantomData<T>,
 }
 
-impl<F: FnOnce() -> T, T> Room<F, T> {
+impl<F: FnOnce() -> T, T> ClosureRoom<F, T> {
     #[inline]
-    pub(crate) fn new() -> Room<F, T> {
+    pub(crate) fn new() -> ClosureRoom<F, T> {
         let heap = if is_large::<F>() { allocate() } else { core::ptr::null_mut() };
-        Room { heap, task: PhantomData }
+        ClosureRoom { heap, task: PhantomData }
     }
 
     /// Puts the closure into the payload, or its box.
@@ -327,7 +331,7 @@ pub(crate) unsafe fn drop_unrun(g: &G) {
 ///
 /// # Safety
 /// The result is there and the caller's, and it is that of a closure that returns a `T`.
-pub(crate) unsafe fn take_result<T>(g: &G) -> Outcome<T> {
+pub(crate) unsafe fn take_result<T>(g: &G) -> JoinOutcome<T> {
     g.vtable.set(None);
     // SAFETY: by contract.
     let place = unsafe { place::<T>(g.payload.get()) };
@@ -335,8 +339,8 @@ pub(crate) unsafe fn take_result<T>(g: &G) -> Outcome<T> {
     // SAFETY: by contract; read once.
     unsafe {
         match (*place).end {
-            End::Returned => Ok((&raw const (*place).left.value).cast::<T>().read()),
-            End::Panicked => Err(ManuallyDrop::into_inner((&raw const (*place).left.panic).read())),
+            TaskEnd::Returned => Ok((&raw const (*place).left.value).cast::<T>().read()),
+            TaskEnd::Panicked => Err(ManuallyDrop::into_inner((&raw const (*place).left.panic).read())),
         }
     }
 }

@@ -6,25 +6,25 @@
 //! Invariant: under the list's lock, the note is set exactly if the list is not empty.
 
 use core::ffi::c_void;
-use core::ptr::NonNull;
 use std::io;
 use std::sync::Once;
 use std::time::Duration;
 
-use gosched_primitives::{List, Lock, Note, Spinning};
+use gosched_primitives::{Lock, Note, Spinning};
 
-use super::{FirstThread, M, current};
+use super::{FirstThread, HasP, M, Worker, current};
 use crate::dump;
 use crate::fatal::fatal;
-use crate::p::P;
+use crate::p::{OwnedP, PList};
+use crate::sched::policy::time_slices::{self, TimeSlice};
 use crate::sched::{self, SCHED};
-use crate::sys::thread::{self, Defaults, TimeSlice};
+use crate::sys::thread::{self, Defaults};
 
 /// g0 runs the scheduler and nothing of the user's.
 const G0_STACK_BYTES: usize = 256 * 1024;
 
 /// Ps that wait for a new M, off every other list.
-static WANTED: Lock<List<P>> = Lock::new(List::new());
+static WANTED: Lock<PList> = Lock::new(PList::new());
 static NOTE: Note = Note::new();
 
 /// Starts the template thread.
@@ -33,12 +33,11 @@ pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
 }
 
 /// Asks for a new M for `p`, which is the caller's to give. Allocates nothing.
-pub(crate) fn start_m(p: &'static P, spinning: Option<Spinning>) {
+pub(crate) fn start_m(p: OwnedP, spinning: Option<Spinning>) {
     p.keep_for_new_m(spinning);
     let mut wanted = WANTED.lock();
     let first = wanted.is_empty();
-    // SAFETY: Ps are never freed; this one was just taken off the idle list, or from an M.
-    unsafe { wanted.push_back(NonNull::from(p)) };
+    wanted.push_back(p);
     if first {
         NOTE.wake();
     }
@@ -59,18 +58,16 @@ extern "C" fn template_main(defaults: *mut c_void) -> *mut c_void {
             if NOTE.is_set() {
                 NOTE.clear();
             }
-            core::mem::take(&mut *wanted)
+            core::mem::replace(&mut *wanted, PList::new())
         };
         if refused.take().is_some() && batch.is_empty() {
             match SCHED.claim_for_new_m() {
-                // SAFETY: just taken off the idle list.
-                Some(p) => unsafe { batch.push_back(NonNull::from(p)) },
+                Some(p) => batch.push_back(p),
                 None => refused = SCHED.unwatched_timer().map(|due| due.max(RETRY)),
             }
         }
         while let Some(p) = batch.pop_front() {
-            // SAFETY: Ps are never freed.
-            if create(unsafe { p.as_ref() }) == Created::Refused {
+            if create(p) == Created::Refused {
                 refused = Some(RETRY);
             }
         }
@@ -88,7 +85,7 @@ enum Created {
 
 /// Creates an M for `p`. If the system refuses the thread, that is said once, the P goes to an M that sleeps or back on
 /// the idle list, and it is tried again while work waits (S32).
-fn create(p: &'static P) -> Created {
+fn create(p: OwnedP) -> Created {
     static SAID: Once = Once::new();
     let spinning = p.take_kept_spinning();
     let m = SCHED.take_spare_m().unwrap_or_else(M::new);
@@ -106,9 +103,11 @@ fn create(p: &'static P) -> Created {
         ));
     });
     let spinning = m.take_spinning();
-    let _ = m.take_next_p();
+    let p = m.take_next_p();
     SCHED.put_spare_m(m);
-    SCHED.take_back_p(p, spinning);
+    if let Some(p) = p {
+        SCHED.take_back_p(p, spinning);
+    }
     Created::Refused
 }
 
@@ -118,14 +117,16 @@ extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
     // SAFETY: `create` passed an M, which lives for ever and has no other thread.
     let m: &'static M = unsafe { &*m.cast::<M>() };
     current::set(Some(m));
-    if m.begin() == FirstThread::Yes {
+    // SAFETY: this thread is its M's from here on, and a new M is inside the runtime, without a P.
+    let mut worker = unsafe { Worker::assume(m, HasP::No) };
+    if worker.begin() == FirstThread::Yes {
         SCHED.list_m(m);
     }
     thread::set_name(c"gosched-m");
-    thread::set_time_slice(0, TimeSlice::Short);
-    sched::mstart(m);
+    time_slices::ask(0, TimeSlice::Short);
+    let worker = sched::mstart(worker);
     current::set(None);
-    SCHED.end_m(m);
+    SCHED.end_m(worker);
     thread::count_end();
     core::ptr::null_mut()
 }

@@ -19,7 +19,7 @@ use gosched_primitives::Direction;
 use rustix::net::sockopt;
 
 use crate::sched;
-use crate::sys::fd::{self, Mode};
+use crate::sys::fd::{self, BlockingMode};
 
 /// No time-out.
 const NONE: u64 = 0;
@@ -56,18 +56,22 @@ struct Options {
 }
 
 impl Options {
-    fn new(mode: Mode) -> Options {
+    fn new(mode: BlockingMode) -> Options {
         Options {
             timeouts: [AtomicU64::new(NONE), AtomicU64::new(NONE)],
-            nonblocking: AtomicBool::new(mode == Mode::NonBlocking),
+            nonblocking: AtomicBool::new(mode == BlockingMode::NonBlocking),
             shut: AtomicBool::new(false),
             listing: AtomicU8::new(PRIVATE),
             cookie: AtomicU64::new(0),
         }
     }
 
-    fn mode(&self) -> Mode {
-        if self.nonblocking.load(Ordering::Relaxed) { Mode::NonBlocking } else { Mode::Blocking }
+    fn mode(&self) -> BlockingMode {
+        if self.nonblocking.load(Ordering::Relaxed) {
+            BlockingMode::NonBlocking
+        } else {
+            BlockingMode::Blocking
+        }
     }
 
     fn is(&self, listing: u8) -> bool {
@@ -116,7 +120,7 @@ impl Share {
             }
             options
         });
-        fd::set_mode(fd, Mode::NonBlocking);
+        fd::set_mode(fd, BlockingMode::NonBlocking);
         drop(open);
         Share { options: OnceLock::from(options), fd }
     }
@@ -144,12 +148,12 @@ impl Share {
     pub(super) fn give_away(self) {
         match self.options.get() {
             Some(options) => options.give_away(&mut open(), self.fd),
-            None => fd::set_mode(self.fd, Mode::Blocking),
+            None => fd::set_mode(self.fd, BlockingMode::Blocking),
         }
     }
 
     fn options(&self) -> &Arc<Options> {
-        self.options.get_or_init(|| Arc::new(Options::new(Mode::Blocking)))
+        self.options.get_or_init(|| Arc::new(Options::new(BlockingMode::Blocking)))
     }
 
     pub(super) fn set_nonblocking(&self, nonblocking: bool) {
@@ -157,7 +161,7 @@ impl Share {
     }
 
     pub(super) fn is_nonblocking(&self) -> bool {
-        self.options.get().is_some_and(|options| options.mode() == Mode::NonBlocking)
+        self.options.get().is_some_and(|options| options.mode() == BlockingMode::NonBlocking)
     }
 
     pub(super) fn note_shut(&self) {

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::options::Share;
 use crate::context;
-use crate::netpoll::{self, Seen, Source, Waited};
+use crate::netpoll::{self, SeenEdges, Source, SourceWaited};
 use crate::runtime;
 use crate::sched::Limit;
 use crate::timers::{NEVER, when_after};
@@ -190,7 +190,7 @@ impl<S: StdSocket> Socket<S> {
     fn run_waiting<T>(
         &self,
         direction: Direction,
-        mut seen: Seen,
+        mut seen: SeenEdges,
         mut op: impl FnMut(&S) -> io::Result<T>,
         would_block: io::Error,
     ) -> io::Result<T> {
@@ -244,16 +244,21 @@ impl<S: StdSocket> Socket<S> {
     }
 
     /// What had been reported; to be asked before something is tried.
-    pub(crate) fn seen(&self, direction: Direction) -> Seen {
+    pub(crate) fn seen(&self, direction: Direction) -> SeenEdges {
         self.source.seen(direction)
     }
 
     /// Waits for `direction`, until `deadline` at most. An error if the context ends.
-    pub(crate) fn wait(&self, direction: Direction, seen: Seen, deadline: Option<u64>) -> io::Result<InTime> {
+    pub(crate) fn wait(
+        &self,
+        direction: Direction,
+        seen: SeenEdges,
+        deadline: Option<u64>,
+    ) -> io::Result<InTime> {
         match self.source.wait(direction, seen, Limit::of_context(deadline))? {
-            Waited::Ready => Ok(InTime::Yes),
-            Waited::TimedOut => Ok(InTime::No),
-            Waited::Interrupted => Err(context::why_ended().into()),
+            SourceWaited::Ready => Ok(InTime::Yes),
+            SourceWaited::TimedOut => Ok(InTime::No),
+            SourceWaited::Interrupted => Err(context::why_ended().into()),
         }
     }
 }

@@ -32,11 +32,11 @@ use gosched_primitives::{Directions, List, Outcome, Readied, TaskNode, Woken};
 
 use crate::fatal::fatal;
 use crate::g::G;
-use crate::sys::epoll::{Epoll, How, Report};
+use crate::sys::epoll::{Epoll, How, SourceReport};
 use crate::timers::now;
 use crate::waiter::{FIRST_OUTCOME, Waiter};
 
-pub(crate) use source::{Seen, Source, Waited, prepare};
+pub(crate) use source::{SeenEdges, Source, SourceWaited, prepare};
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) use tasks::Promised;
 
@@ -55,27 +55,25 @@ const NOBODY: u32 = u32::MAX;
 pub(crate) const MONITOR: u32 = u32::MAX - 1;
 /// How many goroutines the last look found.
 static LAST_FOUND: AtomicUsize = AtomicUsize::new(0);
-/// So many are worth waiting for.
-const MANY: usize = 16;
 
 /// Whether the poller has just been made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "whoever sleeps elsewhere has to be told of a new poller"]
-enum Made {
+enum PollerMade {
     Now,
     Before,
 }
 
 /// The poller; made if there is none.
-fn poller() -> io::Result<(&'static Epoll, Made)> {
+fn poller() -> io::Result<(&'static Epoll, PollerMade)> {
     if let Some(poller) = POLLER.get() {
-        return Ok((poller, Made::Before));
+        return Ok((poller, PollerMade::Before));
     }
     let mut new = Some(Epoll::new()?);
     let poller = POLLER.get_or_init(|| new.take().unwrap_or_else(|| unreachable!("taken once")));
     // ORDERING: SeqCst: before the look for a keeper that sleeps elsewhere; partner is `exists`.
     let before = EXISTS.swap(true, Ordering::SeqCst);
-    Ok((poller, if before { Made::Before } else { Made::Now }))
+    Ok((poller, if before { PollerMade::Before } else { PollerMade::Now }))
 }
 
 /// Whether there is anything to poll.
@@ -128,9 +126,9 @@ pub(crate) fn looker() -> Option<u32> {
     Some(LOOKER.load(Ordering::Relaxed)).filter(|looker| *looker != NOBODY)
 }
 
-/// Whether somebody looks, or queues what it has found, and that is probably much: as much as the last time. Only a hint.
-pub(crate) fn is_much_coming() -> bool {
-    looker().is_some() && LAST_FOUND.load(Ordering::Relaxed) >= MANY
+/// How many goroutines the last look found. Only a hint.
+pub(crate) fn last_found() -> usize {
+    LAST_FOUND.load(Ordering::Relaxed)
 }
 
 /// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in nobody's queue yet. `None` if
@@ -162,7 +160,7 @@ fn poll(how: How) -> List<G> {
 }
 
 /// Ends the waits that a report is about. Returns how many left their queues.
-fn pass_on(report: Report, ready: &mut List<G>) -> usize {
+fn pass_on(report: SourceReport, ready: &mut List<G>) -> usize {
     let (readiness, generation) = slab::find(report.source);
     let directions = Directions { read: report.input, write: report.output, special: report.special };
     readiness.report(generation, directions, READY, |woken| match woken {
@@ -198,11 +196,10 @@ fn collect_task(node: Box<TaskNode<Waiter>>, ready: &mut List<G>) -> Option<Box<
 fn make_ready(g: NonNull<G>, ready: &mut List<G>) {
     // SAFETY: headers are never unmapped.
     let header = unsafe { g.as_ref() };
-    match header.status.ready() {
+    match header.ready() {
         // SAFETY: made runnable by us just now, so it is in no list; headers are never unmapped.
-        Ok(Readied::Enqueue) => unsafe { ready.push_back(g) },
-        Ok(Readied::LeftMark) => {}
-        Err(found) => header.bad_status("netpoll", found),
+        Readied::Enqueue => unsafe { ready.push_back(g) },
+        Readied::LeftMark => {}
     }
 }
 
@@ -220,8 +217,8 @@ mod tests {
     /// S47: a report for a descriptor that is closed, whose place is used again, is not taken for one of the new one's.
     #[test]
     fn a_late_report_is_told_off() {
-        let place = slab::Place::take();
-        let late = Report { source: place.registration(), input: true, output: true, special: false };
+        let place = slab::PlaceNumber::take();
+        let late = SourceReport { source: place.registration(), input: true, output: true, special: false };
         place.state().renew(READY, |_| panic!("nobody waits"));
         // Used again: whoever waits for the new one has seen its edges.
         let before = [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction));
@@ -232,7 +229,7 @@ mod tests {
             [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction)),
             before
         );
-        let now = Report { source: place.registration(), ..late };
+        let now = SourceReport { source: place.registration(), ..late };
         pass_on(now, &mut ready);
         assert_ne!(place.state().edges(Direction::Read), before[0]);
         place.give_back();
@@ -250,7 +247,7 @@ mod tests {
             let source = Source::new(socket.std().try_clone().unwrap());
             assert_eq!(
                 source.wait(Direction::Read, source.seen(Direction::Read), soon).unwrap(),
-                Waited::TimedOut
+                SourceWaited::TimedOut
             );
             assert_eq!(waiters(), 0);
             let reader = crate::go(move || {

@@ -19,35 +19,35 @@ const FIRST: usize = 64;
 /// More chunks than any process has descriptors for.
 const CHUNKS: usize = 24;
 
-type State = Readiness<Waiter>;
+type SourceState = Readiness<Waiter>;
 
-static BASES: [AtomicPtr<State>; CHUNKS] = [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS];
-static FREE: Lock<Free> = Lock::new(Free { places: Vec::new(), chunks: 0 });
+static BASES: [AtomicPtr<SourceState>; CHUNKS] = [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS];
+static FREE: Lock<FreePlaces> = Lock::new(FreePlaces { places: Vec::new(), chunks: 0 });
 
-struct Free {
-    places: Vec<Place>,
+struct FreePlaces {
+    places: Vec<PlaceNumber>,
     chunks: usize,
 }
 
 /// The number of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(u32);
+pub(super) struct PlaceNumber(u32);
 
 /// Marks the numbers that name a registration, so that none of them is 0.
 const REGISTERED: u64 = 1 << 31;
 
-impl Place {
+impl PlaceNumber {
     /// The number under which epoll knows the present use of this place. Never 0.
     pub(super) fn registration(self) -> u64 {
         u64::from(self.state().generation()) << 32 | REGISTERED | u64::from(self.0)
     }
 
     /// The place that a registration names.
-    pub(super) fn of(registration: u64) -> Place {
-        Place((registration & (REGISTERED - 1)) as u32)
+    pub(super) fn of(registration: u64) -> PlaceNumber {
+        PlaceNumber((registration & (REGISTERED - 1)) as u32)
     }
 
-    pub(super) fn state(self) -> &'static State {
+    pub(super) fn state(self) -> &'static SourceState {
         let at = self.0 as usize + FIRST;
         // The chunk's number is that of the highest bit; the rest is the place in it.
         let chunk = (at / FIRST).ilog2() as usize;
@@ -62,7 +62,7 @@ impl Place {
     }
 
     /// A place for a new registration.
-    pub(super) fn take() -> Place {
+    pub(super) fn take() -> PlaceNumber {
         loop {
             let chunks = {
                 let _visitor = Visitor::enter();
@@ -90,7 +90,7 @@ fn add(number: usize) {
     if number >= CHUNKS {
         fatal!("netpoll: more than {} descriptors are registered", len - FIRST);
     }
-    let chunk: Box<[State]> = (0..len).map(|_| State::new()).collect();
+    let chunk: Box<[SourceState]> = (0..len).map(|_| SourceState::new()).collect();
     let places = Vec::with_capacity(2 * len);
     let unused = {
         let _visitor = Visitor::enter();
@@ -104,7 +104,7 @@ fn add(number: usize) {
             let first = len - FIRST;
             let old = core::mem::replace(&mut free.places, places);
             free.places.extend(old.iter().copied());
-            free.places.extend((first..first + len).rev().map(|place| Place(place as u32)));
+            free.places.extend((first..first + len).rev().map(|place| PlaceNumber(place as u32)));
             Ok(old)
         }
     };
@@ -112,8 +112,8 @@ fn add(number: usize) {
 }
 
 /// The state that a report is about, and the generation that it names.
-pub(super) fn find(registration: u64) -> (&'static State, u32) {
-    (Place::of(registration).state(), (registration >> 32) as u32)
+pub(super) fn find(registration: u64) -> (&'static SourceState, u32) {
+    (PlaceNumber::of(registration).state(), (registration >> 32) as u32)
 }
 
 #[cfg(test)]
@@ -124,13 +124,13 @@ mod tests {
     /// S47: every place has a state of its own, also beyond the first chunks; a registration names place and generation.
     #[test]
     fn places_are_apart() {
-        let places: Vec<Place> = (0..5 * FIRST).map(|_| Place::take()).collect();
+        let places: Vec<PlaceNumber> = (0..5 * FIRST).map(|_| PlaceNumber::take()).collect();
         let states: HashSet<usize> =
             places.iter().map(|place| core::ptr::from_ref(place.state()).addr()).collect();
         assert_eq!(states.len(), places.len());
         for place in &places {
             let registration = place.registration();
-            assert_eq!(Place::of(registration), *place);
+            assert_eq!(PlaceNumber::of(registration), *place);
             assert!(core::ptr::eq(find(registration).0, place.state()));
             assert_eq!(find(registration).1, place.state().generation());
             place.state().renew(super::super::READY, |_| panic!("nobody waits"));

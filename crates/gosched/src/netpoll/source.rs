@@ -19,11 +19,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use gosched_primitives::{Direction, Edges, Tasks, WaitNode, Woken};
 
-use super::slab::{Place, find};
-use super::{Made, POLLER, READY, count_left, count_waiter, poller};
+use super::slab::{PlaceNumber, find};
+use super::{POLLER, PollerMade, READY, count_left, count_waiter, poller};
 use crate::context;
 use crate::panics::InTurn;
-use crate::sched::{Caller, Interruptible, Limit, MayWait, SCHED, Visitor};
+use crate::sched::{Caller, Inside, Interruptible, Limit, MayWait, SCHED, Visitor};
 use crate::sys::epoll::Epoll;
 use crate::timers::now;
 use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
@@ -31,7 +31,7 @@ use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
 /// How a wait for a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Waited {
+pub(crate) enum SourceWaited {
     /// Something may be ready: try again.
     Ready,
     /// The time was up.
@@ -52,7 +52,7 @@ pub(crate) fn prepare() -> io::Result<()> {
 #[cold]
 fn made_poller() -> io::Result<&'static Epoll> {
     let (poller, made) = poller()?;
-    if made == Made::Now {
+    if made == PollerMade::Now {
         let _visitor = Visitor::enter();
         SCHED.rouse_keeper();
     }
@@ -63,12 +63,12 @@ fn made_poller() -> io::Result<&'static Epoll> {
 /// descriptor is closed or given away.
 pub(crate) struct Source<S> {
     // Dropped before the descriptor is.
-    pub(super) slot: Slot,
+    pub(super) slot: RegisteredFd,
     io: S,
 }
 
 /// The registration of a descriptor that is open for as long as this lives.
-pub(super) struct Slot {
+pub(super) struct RegisteredFd {
     registration: AtomicU64,
     /// The edges whose bytes have all been read, if that is known.
     #[cfg(any(feature = "futures-io", feature = "hyper"))]
@@ -82,12 +82,12 @@ const NOT_DRAINED: u64 = u64::MAX;
 
 /// What had been reported when something was tried. `None`: the source was not registered yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen(pub(super) Option<(u64, Edges)>);
+pub(crate) struct SeenEdges(pub(super) Option<(u64, Edges)>);
 
 impl<S: AsFd> Source<S> {
     /// Not registered.
     pub(crate) fn new(io: S) -> Source<S> {
-        let slot = Slot {
+        let slot = RegisteredFd {
             registration: AtomicU64::new(0),
             #[cfg(any(feature = "futures-io", feature = "hyper"))]
             drained: AtomicU64::new(NOT_DRAINED),
@@ -107,56 +107,63 @@ impl<S: AsFd> Source<S> {
     }
 
     #[inline]
-    pub(crate) fn seen(&self, direction: Direction) -> Seen {
+    pub(crate) fn seen(&self, direction: Direction) -> SeenEdges {
         self.slot.seen(direction)
     }
 
-    /// See [`Slot::wait`].
-    pub(crate) fn wait(&self, direction: Direction, seen: Seen, limit: Limit) -> io::Result<Waited> {
+    /// See [`RegisteredFd::wait`].
+    pub(crate) fn wait(
+        &self,
+        direction: Direction,
+        seen: SeenEdges,
+        limit: Limit,
+    ) -> io::Result<SourceWaited> {
         self.slot.wait(direction, seen, limit)
     }
 }
 
 /// How a wait with `limit` ends if it ends before it begins.
 #[cold]
-fn over_already(limit: Limit) -> Option<Waited> {
+fn over_already(limit: Limit) -> Option<SourceWaited> {
     if limit.interruptible == Interruptible::Yes && context::current_error().is_some() {
-        return Some(Waited::Interrupted);
+        return Some(SourceWaited::Interrupted);
     }
-    limit.deadline.filter(|when| *when <= now()).map(|_| Waited::TimedOut)
+    limit.deadline.filter(|when| *when <= now()).map(|_| SourceWaited::TimedOut)
 }
 
-impl Drop for Slot {
+impl Drop for RegisteredFd {
     fn drop(&mut self) {
         self.deregister();
     }
 }
 
-impl Slot {
+impl RegisteredFd {
     /// To be asked before something is tried.
     #[inline]
-    fn seen(&self, direction: Direction) -> Seen {
+    fn seen(&self, direction: Direction) -> SeenEdges {
         // ORDERING: Acquire pairs with the Release of the CAS in `register`: the place of a registration is made.
         match self.registration.load(Ordering::Acquire) {
-            0 => Seen(None),
-            registration => Seen(Some((registration, find(registration).0.edges(direction)))),
+            0 => SeenEdges(None),
+            registration => SeenEdges(Some((registration, find(registration).0.edges(direction)))),
         }
     }
 
     /// Waits until something is reported for `direction` that had not been at `seen`. A moving call; on a foreign thread it
     /// blocks the thread. Fails if the descriptor can't be registered.
-    fn wait(&self, direction: Direction, seen: Seen, limit: Limit) -> io::Result<Waited> {
+    fn wait(&self, direction: Direction, seen: SeenEdges, limit: Limit) -> io::Result<SourceWaited> {
         let may_wait = match MayWait::ask() {
             Ok(may_wait) => may_wait,
             Err(stopped) => return Ok(stopped.complete(over_already(limit))),
         };
-        let Some((registration, edges)) = self.registered(direction, seen)? else { return Ok(Waited::Ready) };
+        let Some((registration, edges)) = self.registered(direction, seen)? else {
+            return Ok(SourceWaited::Ready);
+        };
         let (state, generation) = find(registration);
         let node = WaitNode::new();
         let caller = Caller::enter_by(&may_wait);
         let Some(room) = state.wait_unless_changed(generation, direction, edges) else {
-            caller.finish();
-            return Ok(Waited::Ready);
+            caller.leave();
+            return Ok(SourceWaited::Ready);
         };
         count_waiter();
         let foreign = caller.is_foreign();
@@ -169,16 +176,16 @@ impl Slot {
             }
         });
         if outcome == READY {
-            return Ok(Waited::Ready);
+            return Ok(SourceWaited::Ready);
         }
         {
             let _visitor = Visitor::enter();
             count_left(usize::from(state.forget(direction, &node)));
         }
         Ok(match outcome {
-            TIMED_OUT => Waited::TimedOut,
-            INTERRUPTED => Waited::Interrupted,
-            _ => Waited::Ready,
+            TIMED_OUT => SourceWaited::TimedOut,
+            INTERRUPTED => SourceWaited::Interrupted,
+            _ => SourceWaited::Ready,
         })
     }
 
@@ -186,7 +193,7 @@ impl Slot {
     pub(super) fn registered(
         &self,
         direction: Direction,
-        Seen(seen): Seen,
+        SeenEdges(seen): SeenEdges,
     ) -> io::Result<Option<(u64, Edges)>> {
         match seen {
             Some(seen) => Ok(Some(seen)),
@@ -202,7 +209,7 @@ impl Slot {
     #[cold]
     fn register(&self, direction: Direction) -> io::Result<Option<(u64, Edges)>> {
         let poller = made_poller()?;
-        let place = Place::take();
+        let place = PlaceNumber::take();
         let registration = place.registration();
         let edges = place.state().edges(direction);
         // ORDERING: Release pairs with the Acquire in `seen`.
@@ -241,7 +248,7 @@ impl Slot {
         }
         let (mut tasks, mut spent) = (Tasks::new(), Tasks::new());
         {
-            let visitor = Visitor::enter();
+            let mut visitor = Visitor::enter();
             let left = find(registration).0.renew(READY, |woken| {
                 match woken {
                     Woken::Waiter(waiter) => drop(visitor.wake(waiter)),
@@ -252,7 +259,7 @@ impl Slot {
             });
             count_left(left);
         }
-        Place::of(registration).give_back();
+        PlaceNumber::of(registration).give_back();
         // Only now: this is foreign code.
         let mut wakings = InTurn::new();
         while let Some(node) = tasks.pop() {

@@ -20,7 +20,7 @@ use std::sync::Once;
 use gosched_primitives::{Direction, Edges, List, Lock, Readiness, TaskNode, Tasks};
 
 use super::slab::find;
-use super::source::{Seen, Slot, Source};
+use super::source::{RegisteredFd, SeenEdges, Source};
 use super::{collect, count_left, count_waiter};
 use crate::future;
 use crate::g::task::Argument;
@@ -40,14 +40,19 @@ pub(crate) enum Promised {
 }
 
 impl<S: AsFd> Source<S> {
-    /// See [`Slot::wait_async`].
-    pub(crate) fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
+    /// See [`RegisteredFd::wait_async`].
+    pub(crate) fn wait_async(
+        &self,
+        direction: Direction,
+        seen: SeenEdges,
+        waker: &Waker,
+    ) -> io::Result<Promised> {
         self.slot.wait_async(direction, seen, waker)
     }
 
     /// A read of a byte stream that was tried after `seen` took less than it had room for: what had been reported by then is
     /// read, and whatever comes will be reported.
-    pub(crate) fn note_drained(&self, seen: Seen) {
+    pub(crate) fn note_drained(&self, seen: SeenEdges) {
         if let Some((_, edges)) = seen.0
             && edges.are_plain()
         {
@@ -56,15 +61,15 @@ impl<S: AsFd> Source<S> {
     }
 
     /// Whether a read can't find anything, because nothing was reported since one was short.
-    pub(crate) fn is_drained(&self, seen: Seen) -> bool {
+    pub(crate) fn is_drained(&self, seen: SeenEdges) -> bool {
         seen.0.is_some_and(|(_, edges)| edges.to_bits() == self.slot.drained.load(Ordering::Relaxed))
     }
 }
 
-impl Slot {
-    /// As [`wait`](Slot::wait), for an async task: unless something was reported already, the task will be woken when
+impl RegisteredFd {
+    /// As [`wait`](RegisteredFd::wait), for an async task: unless something was reported already, the task will be woken when
     /// something is, or when the source is closed.
-    fn wait_async(&self, direction: Direction, seen: Seen, waker: &Waker) -> io::Result<Promised> {
+    fn wait_async(&self, direction: Direction, seen: SeenEdges, waker: &Waker) -> io::Result<Promised> {
         let Some((registration, edges)) = self.registered(direction, seen)? else {
             return Ok(Promised::TryAgain);
         };
@@ -98,7 +103,7 @@ impl Slot {
     }
 }
 
-/// What [`Slot::wait_async`] comes to for a waker of ours, in one go: such a waker may be cloned inside the runtime. `None`: there
+/// What [`RegisteredFd::wait_async`] comes to for a waker of ours, in one go: such a waker may be cloned inside the runtime. `None`: there
 /// is no spent node.
 fn wait_own(
     state: &Readiness<Waiter>,
@@ -129,7 +134,7 @@ fn wait_own(
     Some(Promised::Wake)
 }
 
-/// After a task was counted: sees to it that somebody polls. Whoever has a P does, before that is given up (`sched/netting.rs`).
+/// After a task was counted: sees to it that somebody polls. Whoever has a P does, before that is given up (`sched/poll.rs`).
 fn watch_network(visitor: &Visitor) {
     if !visitor.has_p() {
         SCHED.watch_network();
@@ -137,7 +142,7 @@ fn watch_network(visitor: &Visitor) {
 }
 
 /// Notifies a task, inside the runtime; goroutines that are to run by it go to `ready`. Gives back a node that can serve again.
-pub(super) fn wake(node: Box<Node>, ready: &mut List<G>) -> Option<Box<Node>> {
+pub(super) fn wake(node: Box<WakerNode>, ready: &mut List<G>) -> Option<Box<WakerNode>> {
     let own = match &node.task {
         Waiter::Async(waker) => future::notify_own(waker),
         _ => None,
@@ -156,7 +161,7 @@ pub(super) fn wake(node: Box<Node>, ready: &mut List<G>) -> Option<Box<Node>> {
     spent
 }
 
-type Node = TaskNode<Waiter>;
+type WakerNode = TaskNode<Waiter>;
 
 struct Pool {
     /// To be called by the runner.

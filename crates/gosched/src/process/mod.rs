@@ -1,5 +1,5 @@
-//! Other programs, with the names of `std::process`: starting one and waiting for it are announced as calls that may block their
-//! thread (S19), so that other goroutines do not wait for it too.
+//! Other programs, with the names of `std::process`. Starting one and waiting for it are announced as
+//! calls that may block their thread, so that other goroutines do not wait for it too.
 //!
 //! ```
 //! use gosched::process::Command;

@@ -4,7 +4,6 @@
 #![deny(unsafe_code)]
 
 pub(crate) mod config;
-pub(crate) mod debug;
 mod world;
 
 use core::fmt;
@@ -13,8 +12,9 @@ pub use config::{Config, ConfigError, StackSizeError};
 pub use world::{GoroutineInfo, ProcessorInfo, ThreadInfo, World, maxprocs, stop_the_world};
 
 use crate::dump;
+use crate::m::Worker;
 use crate::m::current;
-use crate::sched::{self, Rt, SCHED};
+use crate::sched::{self, SCHED};
 
 /// The number of goroutines that exist now, the main one included. The library's own do not count.
 ///
@@ -73,12 +73,12 @@ pub fn goroutine_id() -> Option<u64> {
 /// ```
 #[inline]
 pub fn checkpoint() {
-    if let Ok(Some(rt)) = Rt::enter_moving() {
-        rt.finish();
+    if let Ok(Some(worker)) = Worker::enter_moving() {
+        worker.finish();
     }
 }
 
-/// Runs `f`, which may block its thread, without keeping the others waiting: the P is given up meanwhile (S19).
+/// Runs `f`, which may block its thread, without keeping the others waiting: the P is given up meanwhile.
 ///
 /// Not needed for correctness: a call that blocks unannounced loses its P within a millisecond or two. Announced, it
 /// costs its neighbours nothing, and itself a few nanoseconds if it does not block. A moving call: at its end the
@@ -104,8 +104,8 @@ pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Ties the calling goroutine to the OS thread it is on, until [`unlock_os_thread`] was called as often (S51): it runs only
-/// there, and the thread runs nothing else.
+/// Ties the calling goroutine to the OS thread it is on, until [`unlock_os_thread`] was called as
+/// often. It runs only there, and the thread runs nothing else.
 ///
 /// For what belongs to a thread: a graphics context, a C library with thread-local state, a `!Send` value that has to live
 /// across moving calls. A goroutine that is locked costs a switch of threads whenever it waits.
@@ -135,11 +135,11 @@ pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
 /// ```
 #[doc(alias = "LockOSThread")]
 pub fn lock_os_thread() {
-    let Some(rt) = Rt::enter() else { return };
-    let g = rt.g();
+    let Some(worker) = Worker::enter() else { return };
+    let g = worker.g();
     let locks = g.locks().checked_add(1);
     g.set_locks(locks.unwrap_or(u32::MAX));
-    drop(rt);
+    drop(worker);
     assert!(locks.is_some(), "lock_os_thread: this goroutine has locked its thread {} times", u32::MAX);
 }
 
@@ -159,8 +159,8 @@ pub fn lock_os_thread() {
 /// ```
 #[doc(alias = "UnlockOSThread")]
 pub fn unlock_os_thread() {
-    if let Some(rt) = Rt::enter() {
-        let g = rt.g();
+    if let Some(worker) = Worker::enter() {
+        let g = worker.g();
         g.set_locks(g.locks().saturating_sub(1));
     }
 }

@@ -1,18 +1,16 @@
 //! Announced blocking calls (S19): the M lets go of its P by one store, and gets it back by one CAS if nobody took it.
 //!
 //! Order on the way in: the G's status, then the ownership word says BLOCKING (so that takers leave the M alone), then the
-//! P's status. From there on the P is whoever's wins `P::leave_blocking`: this M, the monitor, a stop of the world. On the
+//! P's status. From there on the P belongs to whoever wins it by `P::win`: this M, the monitor, a stop of the world. On the
 //! way out without the old P: any idle one, else the goroutine queues and the M sleeps.
 //!
 //! Inside the call the goroutine has no P. A call into the library that does not move acts as from a foreign thread; one
-//! that moves leaves the blocking state first, and `Rt::finish` goes back into it (D1).
+//! that moves leaves the blocking state first, and `Worker::finish` goes back into it (D1).
 
-use gosched_primitives::Status;
-
-use super::{Rt, SCHED, schedule};
+use super::{SCHED, policy, schedule};
 use crate::g::G;
-use crate::m::{M, Post};
-use crate::p::PStatus;
+use crate::m::{Post, Worker};
+use crate::p::Resting;
 use crate::sys::errno;
 
 /// "I am in an announced blocking call." Leaves it when dropped, also by a panic.
@@ -26,14 +24,14 @@ impl Blocking {
     /// go of.
     #[inline]
     pub(crate) fn enter() -> Option<Blocking> {
-        let rt = Rt::enter_moving().ok()??;
-        let g = rt.g();
+        let worker = Worker::enter_moving().ok()??;
+        let g = worker.g();
         let Some(depth) = g.blocking_depth().checked_add(1) else {
-            rt.finish();
+            worker.finish();
             panic!("runtime::blocking: {} calls, one inside the other, are too many", u16::MAX);
         };
         g.set_blocking_depth(depth);
-        reenter(rt);
+        reenter(worker);
         Some(Blocking { g })
     }
 }
@@ -45,8 +43,8 @@ impl Drop for Blocking {
         let errno = errno::get();
         self.g.set_blocking_depth(self.g.blocking_depth() - 1);
         // Leaves the blocking state; goes back into the outer call's, if there is one.
-        if let Ok(Some(rt)) = Rt::enter_moving() {
-            rt.finish();
+        if let Ok(Some(worker)) = Worker::enter_moving() {
+            worker.finish();
         }
         errno::set(errno);
     }
@@ -54,32 +52,34 @@ impl Drop for Blocking {
 
 /// From the runtime, with a P, into the blocking call.
 #[inline]
-pub(super) fn reenter(rt: Rt) {
-    let Some(p) = rt.p() else { return };
+pub(super) fn reenter(mut worker: Worker) {
+    let Some(p) = worker.p() else { return };
     if p.next.peek().is_some() {
         // It won't be run as soon as it was hoped for (D9).
-        p.trust.lose();
+        policy::runnext_waits(p);
         SCHED.wake_p();
     }
-    rt.g().transition(Status::Running, Status::Blocking);
-    rt.m.owner.set_blocking();
-    p.enter_blocking();
+    worker.g().enter_syscall();
+    worker.m().owner.set_blocking();
+    worker.lend_p();
 }
 
 /// Out of the blocking call, inside the runtime: with the old P, any idle one, or after a while in the queue.
 #[inline(always)]
-pub(super) fn leave(m: &'static M, g: &'static G) {
-    g.transition(Status::Blocking, Status::Running);
-    m.owner.clear_blocking();
-    if let Some(p) = m.p()
-        && p.leave_blocking(PStatus::Running)
-    {
-        return p.start(m);
+pub(super) fn leave(mut worker: Worker, g: &'static G) -> Worker {
+    g.exit_syscall();
+    worker.m().owner.clear_blocking();
+    if let Some(p) = worker.m().p().and_then(|p| p.win(Resting::Blocking)) {
+        worker.reacquire_p(p);
+        return worker;
     }
     SCHED.count_back_from_call();
-    m.forget_p();
+    worker.forget_p();
     match SCHED.take_idle_p() {
-        Some(p) => m.acquire_p(p),
-        None => schedule::leave(m, g, Post::Requeue(g.into())),
+        Some(p) => {
+            worker.acquire_p(p);
+            worker
+        }
+        None => schedule::leave(worker, g, Post::Requeue(g.into())),
     }
 }

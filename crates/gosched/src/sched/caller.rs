@@ -1,9 +1,10 @@
 //! The seam as primitives with a lock use it: channels, locks, sockets.
 //!
-//! A call enters ([`Caller::enter_moving`], or [`Visitor::enter`] if it never waits), takes the primitive's lock, does what
-//! can be done at once, and leaves ([`Caller::finish`]); or it makes its waiter known under that lock, releases it,
-//! and waits ([`Caller::wait`], [`Caller::wait_ticket`]). The primitive's locks are `gosched_primitives::Lock`s, held inside the
-//! runtime only: their holder can't lose its P or be switched out.
+//! A call enters ([`Caller::enter_moving`], or [`Visitor::enter`] if it never waits), takes the primitive's lock, and does
+//! what can be done at once. Then it releases the lock, wakes whom it has to, and leaves, which is all
+//! [`Inside::conclude`]; or it makes its waiter known under that lock, releases it, and waits ([`Caller::wait`],
+//! [`Caller::wait_ticket`]). The primitive's locks are `gosched_primitives::Lock`s, held inside the runtime only: their
+//! holder can't lose its P or be switched out.
 //!
 //! Invariants: no user code runs between entering and leaving. Whoever is woken inside is woken through the caller's or
 //! visitor's `wake`, which puts a goroutine in this P's `runnext`; an async waker is foreign code, and comes back to be
@@ -17,19 +18,42 @@ use gosched_primitives::{Interrupt, Interrupts, Outcome, Registration, Wake};
 
 use super::may_wait::prepare_thread;
 use super::park::{self, Commit, Waited};
-use super::{MayWait, Rt, SCHED, StoppedWorld, arm_here, start};
+use super::{MayWait, SCHED, StoppedWorld, arm_here, start};
 use crate::context;
 use crate::g::G;
-use crate::timers::{Action, Timer, now};
+use crate::m::Worker;
+use crate::timers::{Action, TimerNode, now};
 use crate::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
+
+/// "I am inside the runtime, for one operation of a primitive": what a [`Caller`] and a [`Visitor`] have in common.
+pub(crate) trait Inside: Sized {
+    /// Ends somebody's wait. A waker that is returned is to be called after leaving.
+    #[must_use = "an async task is woken by its waker, outside"]
+    fn wake(&mut self, waiter: Waiter) -> Option<Waker>;
+
+    /// Leaves without having waited.
+    fn leave(self);
+
+    /// The end of an operation that did not wait, in the order that it has to have: releases the primitive's lock, which is
+    /// what `locked` holds (`()` if it is free already), so that nobody who is woken finds it held; wakes those whose waits
+    /// the operation has ended; leaves. The wakers that are returned are to be called now.
+    #[inline(always)]
+    #[must_use = "an async task is woken by its waker, outside"]
+    fn conclude<L, const N: usize>(mut self, locked: L, woken: [Option<Waiter>; N]) -> [Option<Waker>; N] {
+        drop(locked);
+        let wakers = woken.map(|waiter| waiter.and_then(|waiter| self.wake(waiter)));
+        self.leave();
+        wakers
+    }
+}
 
 /// "I am in a call that may wait", on a goroutine or on a foreign thread: the right to wait (`may_wait.rs`).
 #[must_use]
-pub(crate) struct Caller(Option<Rt>);
+pub(crate) struct Caller(Option<Worker>);
 
 /// "I am in a call that never moves", on a goroutine or on a foreign thread. Left when dropped.
 #[must_use]
-pub(crate) struct Visitor(Option<Rt>);
+pub(crate) struct Visitor(Option<Worker>);
 
 /// Whether a wait ends with the context of whoever waits, as [`INTERRUPTED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,43 +98,59 @@ impl Limit {
     }
 }
 
-/// Wakes from inside the runtime (with `rt`) or from a foreign thread.
-fn wake(rt: Option<&Rt>, waiter: Waiter) -> Option<Waker> {
+/// Wakes from inside the runtime (with `worker`) or from a foreign thread.
+fn wake(worker: Option<&mut Worker>, waiter: Waiter) -> Option<Waker> {
     match waiter {
-        Waiter::Goroutine(g) => park::ready(rt, g),
+        Waiter::Goroutine(g) => park::ready(worker, g),
         Waiter::Thread(parker) => parker.wake(),
         Waiter::Async(waker) => return Some(waker),
     }
     None
 }
 
+impl Inside for Visitor {
+    fn wake(&mut self, waiter: Waiter) -> Option<Waker> {
+        wake(self.0.as_mut(), waiter)
+    }
+
+    #[inline]
+    fn leave(self) {}
+}
+
+impl Inside for Caller {
+    fn wake(&mut self, waiter: Waiter) -> Option<Waker> {
+        wake(self.0.as_mut(), waiter)
+    }
+
+    #[inline]
+    fn leave(self) {
+        if let Some(worker) = self.0 {
+            worker.finish();
+        }
+    }
+}
+
 impl Visitor {
     /// Enters for a call that never moves the goroutine.
     #[inline]
     pub(crate) fn enter() -> Visitor {
-        let rt = Rt::enter();
-        if rt.is_none() {
+        let worker = Worker::enter();
+        if worker.is_none() {
             start::ensure_started();
         }
-        Visitor(rt)
+        Visitor(worker)
     }
 
     /// Whether this is a goroutine whose thread has a P.
     #[cfg(any(feature = "futures-io", feature = "hyper"))]
     pub(crate) fn has_p(&self) -> bool {
-        self.0.as_ref().is_some_and(|rt| rt.p().is_some())
-    }
-
-    /// Ends somebody's wait. A waker that is returned is to be called after leaving.
-    #[must_use = "an async task is woken by its waker, outside"]
-    pub(crate) fn wake(&self, waiter: Waiter) -> Option<Waker> {
-        wake(self.0.as_ref(), waiter)
+        self.0.as_ref().is_some_and(Worker::has_p)
     }
 
     /// Blocks the thread until `parker` is woken: the P goes to somebody else at once, who may be the one to wake it.
     pub(crate) fn block(self, parker: &ThreadParker) {
-        if let Some(rt) = self.0 {
-            SCHED.give_p_away(rt);
+        if let Some(worker) = self.0 {
+            SCHED.give_p_away(worker);
         }
         parker.sleep();
     }
@@ -121,11 +161,11 @@ impl Caller {
     /// Whoever has stopped the world gets no caller, and does what can be done without waiting.
     #[inline(always)]
     pub(crate) fn enter_moving() -> Result<Caller, StoppedWorld> {
-        let rt = Rt::enter_moving()?;
-        if rt.is_none() {
+        let worker = Worker::enter_moving()?;
+        if worker.is_none() {
             prepare_thread();
         }
-        Ok(Caller(rt))
+        Ok(Caller(worker))
     }
 
     /// Enters once more, for a call that has asked before it changed anything.
@@ -141,21 +181,7 @@ impl Caller {
 
     /// The goroutine that waits; `None` on a thread that is not ours.
     pub(crate) fn g(&self) -> Option<&'static G> {
-        self.0.as_ref().map(Rt::g)
-    }
-
-    /// Leaves without having waited.
-    #[inline]
-    pub(crate) fn finish(self) {
-        if let Some(rt) = self.0 {
-            rt.finish();
-        }
-    }
-
-    /// Ends somebody's wait. A waker that is returned is to be called after leaving.
-    #[must_use = "an async task is woken by its waker, outside"]
-    pub(crate) fn wake(&self, waiter: Waiter) -> Option<Waker> {
-        wake(self.0.as_ref(), waiter)
+        self.0.as_ref().map(Worker::g)
     }
 
     /// Waits for the one wake-up of the waiter that `publish` makes known. When `publish` returns, the primitive's lock is
@@ -173,7 +199,7 @@ impl Caller {
     #[inline(always)]
     pub(crate) fn wait_unless(self, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
         match self.0 {
-            Some(rt) => park::park(rt, reason, publish),
+            Some(worker) => park::park(worker, reason, publish),
             None => park::block_thread(publish),
         }
     }
@@ -194,7 +220,7 @@ impl Caller {
         publish: impl FnOnce(),
     ) -> Outcome {
         match self.0 {
-            Some(rt) => park_ticket(rt, reason, limit, ticket, publish),
+            Some(worker) => park_ticket(worker, reason, limit, ticket, publish),
             None => block_thread_ticket(limit, ticket, publish),
         }
         // The wait is over, so somebody has claimed it.
@@ -242,14 +268,14 @@ impl<'a> Interruption<'a> {
     }
 }
 
-fn park_ticket(rt: Rt, reason: WaitReason, limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
+fn park_ticket(worker: Worker, reason: WaitReason, limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
     let context = match limit.interruptible {
-        Interruptible::Yes => context::interrupts_of(rt.g()),
+        Interruptible::Yes => context::interrupts_of(worker.g()),
         Interruptible::No => None,
     };
     let interruption = Interruption::new(context, ticket);
-    let timer = Timer::new(Action::EndWait(NonNull::from(ticket)));
-    let _ = park::park(rt, reason, |waiter| {
+    let timer = TimerNode::new(Action::EndWait(NonNull::from(ticket)));
+    let _ = park::park(worker, reason, |waiter| {
         ticket.put(waiter);
         publish();
         if let Some(when) = limit.deadline {
@@ -264,7 +290,7 @@ fn park_ticket(rt: Rt, reason: WaitReason, limit: Limit, ticket: &Ticket, publis
     }
     let ended = ticket.outcome();
     // Inside the runtime, as everything that takes its locks.
-    let _rt = Rt::enter();
+    let _inside = Worker::enter();
     if ended != Some(TIMED_OUT) {
         let _ = timer.disarm();
     }

@@ -22,8 +22,8 @@ use core::sync::atomic::Ordering;
 use gosched_primitives::Idle;
 
 use super::Sched;
+use crate::debug;
 use crate::netpoll;
-use crate::runtime::debug;
 use crate::sys::thread;
 use crate::timers::NEVER;
 use crate::waiter::Foreign;
@@ -61,7 +61,7 @@ impl Sched {
             return Deadlock::ThreadsInTheWay;
         }
         // Those without a stack are runnable.
-        let can_run = self.all_g().filter(|g| g.status.get().can_run()).count();
+        let can_run = self.all_g().filter(|g| g.status().can_run()).count();
         if can_run != before.stackless || self.nobody_can_run() != Some(before) {
             return Deadlock::No;
         }
@@ -81,7 +81,7 @@ impl Sched {
             stackless: self.stackless(),
         };
         let elsewhere = [&self.computing_without_p, &self.lost_to_blocking, &self.left_in_calls];
-        let nobody = !self.mode.is_stopping()
+        let nobody = !self.exceptions.is_stopping()
             && self.idle.snapshot() == (Idle { idle_ps: self.procs(), spinning: 0 })
             && !self.is_work_queued()
             && self.held_back() == 0

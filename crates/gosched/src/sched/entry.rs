@@ -1,37 +1,26 @@
 //! Into the runtime and out again (D1).
 //!
-//! Invariant: while an [`Rt`] lives, `in_rt` is 1 and the P it names cannot be taken. It is dropped before any user
-//! code runs. A call that may move the goroutine to another thread consumes its `Rt`: the one that belongs to
-//! the thread it wakes up on is a new one.
-
-use core::marker::PhantomData;
+//! Invariant: while a [`Worker`] lives, `in_rt` is 1 and its P cannot be taken (but for one without a P that waits at the gate of a
+//! stopped world: there it is 0). It is dropped before any user code runs. A call
+//! that may move the goroutine to another thread consumes its worker, and has the one of the thread that it resumes on.
 
 use gosched_primitives::{Entered, Intr, Settled};
 
-use super::world::thread_has_stopped;
+use super::stop_world::thread_has_stopped;
 use super::{SCHED, StoppedWorld, blocking, schedule};
 use crate::fatal::fatal;
 use crate::g::G;
-use crate::m::{M, Post, current};
-use crate::p::{HeldP, P};
+use crate::m::{HasP, M, Post, Worker, current};
 
-/// "I am inside the runtime, on this M." Leaves it when dropped.
-#[must_use]
-pub(crate) struct Rt {
-    pub(crate) m: &'static M,
-    p: Option<&'static P>,
-    /// Belongs to the thread it was made on.
-    not_send: PhantomData<*mut ()>,
-}
-
-impl Rt {
+impl Worker {
     /// Enters for a call that never moves the goroutine. `None` on a thread that is not ours.
     #[inline]
-    pub(crate) fn enter() -> Option<Rt> {
+    pub(crate) fn enter() -> Option<Worker> {
         let m = current::current()?;
         match m.owner.enter() {
-            Entered::Fast => Some(Rt { m, p: m.p(), not_send: PhantomData }),
-            Entered::Slow(_) => Some(Rt::enter_slow(m)),
+            // SAFETY: this M's thread has just entered; nothing is the matter, so it has its P.
+            Entered::Fast => Some(unsafe { Worker::assume(m, HasP::Yes) }),
+            Entered::Slow => Some(Worker::enter_slow(m)),
             Entered::Nested => nested(),
         }
     }
@@ -39,81 +28,96 @@ impl Rt {
     /// A request to yield stays for the next moving call, unless the monitor insists: then the P goes. For a lost P an idle
     /// one is taken, if there is one: that moves nobody. Else the call does without, as a foreign thread's would.
     #[cold]
-    fn enter_slow(m: &'static M) -> Rt {
-        if matches!(m.owner.intr(), Intr::Taken | Intr::Blocking) {
-            SCHED.wait_at_gate(m);
-        }
-        let p = match m.owner.intr() {
-            Intr::Taken => SCHED.take_idle_p().inspect(|p| {
-                SCHED.count_found_again(m);
-                m.acquire_p(p);
-            }),
-            Intr::Blocking => None,
-            Intr::None | Intr::Preempt => SCHED.keep_p(m),
+    fn enter_slow(m: &'static M) -> Worker {
+        let (has_p, asked) = match m.owner.found() {
+            Intr::None | Intr::Preempt => (HasP::Yes, false),
+            Intr::Taken | Intr::Blocking => (HasP::No, false),
             Intr::Retaking => match m.owner.settle() {
-                Settled::Kept => m.p(),
-                Settled::Preempted => {
-                    m.set_asked_to_yield(true);
-                    m.p()
-                }
-                Settled::Lost | Settled::Blocking => {
-                    SCHED.wait_at_gate(m);
-                    None
-                }
+                Settled::Kept => (HasP::Yes, false),
+                Settled::Preempted => (HasP::Yes, true),
+                Settled::Lost | Settled::Blocking => (HasP::No, false),
             },
         };
-        Rt { m, p, not_send: PhantomData }
+        // SAFETY: this M's thread has just entered, and the word says whether it has its P.
+        let mut worker = unsafe { Worker::assume(m, has_p) };
+        if asked {
+            worker.own().asked_to_yield = true;
+        }
+        match has_p {
+            HasP::Yes => SCHED.keep_p(&mut worker),
+            HasP::No => {
+                SCHED.wait_at_gate(&worker);
+                if m.owner.found() == Intr::Taken
+                    && let Some(p) = SCHED.take_idle_p()
+                {
+                    SCHED.count_found_again(m);
+                    worker.acquire_p(p);
+                }
+            }
+        }
+        worker
     }
 
     /// Enters for a call in which the goroutine may change threads: honours a request to yield (S39), gets a P back
     /// if it was lost. `None` on a thread that is not ours. Whoever has stopped the world does not enter.
     #[inline(always)]
-    pub(crate) fn enter_moving() -> Result<Option<Rt>, StoppedWorld> {
+    pub(crate) fn enter_moving() -> Result<Option<Worker>, StoppedWorld> {
         let Some(m) = current::current() else {
             return if thread_has_stopped() { Err(StoppedWorld::found()) } else { Ok(None) };
         };
         match m.owner.enter() {
-            Entered::Fast if !m.asked_to_yield() => Ok(Some(Rt { m, p: m.p(), not_send: PhantomData })),
+            Entered::Fast => {
+                // SAFETY: as in `enter`.
+                let mut worker = unsafe { Worker::assume(m, HasP::Yes) };
+                if !worker.own().asked_to_yield {
+                    return Ok(Some(worker));
+                }
+                let _ = worker.into_m();
+            }
+            Entered::Slow => {}
             Entered::Nested => nested(),
-            _ => match Rt::enter_moving_slow(m) {
-                Some(rt) => Ok(Some(rt)),
-                None => Err(StoppedWorld::found()),
-            },
+        }
+        match Worker::enter_moving_slow(m) {
+            Some(worker) => Ok(Some(worker)),
+            None => Err(StoppedWorld::found()),
         }
     }
 
     /// `None` for whoever has stopped the world, which is not inside then. (Two words, returned in registers.)
     #[cold]
-    fn enter_moving_slow(m: &'static M) -> Option<Rt> {
+    fn enter_moving_slow(m: &'static M) -> Option<Worker> {
         if m.has_stopped_world() {
             m.owner.exit();
             return None;
         }
-        let g = running(m);
         let settled = m.owner.settle();
-        if matches!(settled, Settled::Lost | Settled::Blocking) {
-            SCHED.wait_at_gate(m);
+        let has_p = match settled {
+            Settled::Kept | Settled::Preempted => HasP::Yes,
+            Settled::Lost | Settled::Blocking => HasP::No,
+        };
+        // SAFETY: this M's thread has just entered, and the word says whether it has its P.
+        let mut worker = unsafe { Worker::assume(m, has_p) };
+        let g = worker.g();
+        if has_p == HasP::No {
+            SCHED.wait_at_gate(&worker);
         }
-        let asked = m.asked_to_yield();
-        m.set_asked_to_yield(SCHED.is_migrating());
-        match settled {
-            Settled::Kept if !asked => {}
+        let asked = core::mem::replace(&mut worker.own().asked_to_yield, SCHED.is_migrating());
+        Some(match settled {
+            Settled::Kept if !asked => worker,
+            Settled::Kept | Settled::Preempted if schedule::is_bound(g) => worker,
             Settled::Kept | Settled::Preempted => {
-                if !schedule::is_bound(g) {
-                    let post = match SCHED.is_migrating() {
-                        true => Post::Migrate(g.into()),
-                        false => Post::RequeueLast(g.into()),
-                    };
-                    schedule::leave(m, g, post);
-                }
+                let post = match SCHED.is_migrating() {
+                    true => Post::Migrate(g.into()),
+                    false => Post::RequeueLast(g.into()),
+                };
+                schedule::leave(worker, g, post)
             }
             Settled::Lost => {
                 SCHED.count_found_again(m);
-                regain(m, g);
+                regain(worker, g)
             }
-            Settled::Blocking => blocking::leave(m, g),
-        }
-        Some(Rt::resumed())
+            Settled::Blocking => blocking::leave(worker, g),
+        })
     }
 
     /// Ends a moving call: back to user code, and back into the blocking call that it was made from, if any (D1).
@@ -128,54 +132,17 @@ impl Rt {
     fn reenter_blocking(self) {
         blocking::reenter(self);
     }
-
-    /// The token for a goroutine that has just been switched to: its M is inside the runtime, with a P.
-    pub(crate) fn resumed() -> Rt {
-        let m = current::current().unwrap_or_else(|| fatal!("a goroutine was resumed on a foreign thread"));
-        Rt { m, p: m.p(), not_send: PhantomData }
-    }
-
-    /// The P, unless it was lost.
-    #[inline]
-    pub(crate) fn p(&self) -> Option<HeldP<'static>> {
-        // SAFETY: while `in_rt` is 1 nobody takes the P from this M, which owned it on entry.
-        self.p.map(|p| unsafe { p.held() })
-    }
-
-    /// The goroutine that entered.
-    #[inline]
-    pub(crate) fn g(&self) -> &'static G {
-        running(self.m)
-    }
-
-    /// Gives up the token without leaving the runtime: the goroutine is about to be switched out.
-    #[inline]
-    pub(crate) fn into_m(self) -> &'static M {
-        let m = self.m;
-        core::mem::forget(self);
-        m
-    }
-}
-
-impl Drop for Rt {
-    #[inline]
-    fn drop(&mut self) {
-        self.m.owner.exit();
-    }
-}
-
-/// The goroutine that runs on `m`.
-#[inline]
-fn running(m: &'static M) -> &'static G {
-    m.cur_g().unwrap_or_else(|| fatal!("no goroutine on m{}", m.id))
 }
 
 /// Gets a P for a goroutine that has none: an idle one, or its turn in the global queue (D1).
-fn regain(m: &'static M, g: &'static G) {
-    m.forget_p();
+fn regain(mut worker: Worker, g: &'static G) -> Worker {
+    worker.forget_p();
     match SCHED.take_idle_p() {
-        Some(p) => m.acquire_p(p),
-        None => schedule::leave(m, g, Post::RequeueLast(g.into())),
+        Some(p) => {
+            worker.acquire_p(p);
+            worker
+        }
+        None => schedule::leave(worker, g, Post::RequeueLast(g.into())),
     }
 }
 

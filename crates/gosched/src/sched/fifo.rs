@@ -2,7 +2,7 @@
 //!
 //! An array, not a list through the Gs, because a P takes its share of up to 128 at once, under the lock: walking so many
 //! headers that another core has just written took microseconds, copying their addresses takes tens of nanoseconds
-//! (2026-11-15, two cores yielding: 151 ns a yield with the list, see ARCHITECTURE.md).
+//! (151 ns a yield with the list: docs/design.md#the-global-queue-is-in-shards).
 //!
 //! The memory comes from the system, not from Rust's allocator, which may be somebody else's code; it doubles when full
 //! and is kept.

@@ -17,18 +17,14 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use gosched_primitives::{List, Lock};
+use gosched_rules::batch::{self, Lower, SHARDS};
 
 use super::fifo::Fifo;
 use crate::g::G;
 
-/// Every so many grabs the oldest of a lower class leads: one that has not run yet and one that was preempted in turn.
-const LOWER_TURN: u32 = 4;
-/// More Ps than this share shards.
-const SHARDS: usize = 8;
-
 /// Where in the queue a goroutine belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum QueueClass {
     /// Woken, or yielded of its own will; without pressure also new.
     Woken,
     /// New, under pressure.
@@ -87,7 +83,7 @@ impl GlobalQueue {
     /// The shards in use with `procs` Ps.
     #[inline]
     fn shards(&self, procs: usize) -> &[Shard] {
-        &self.woken[..procs.clamp(1, SHARDS)]
+        &self.woken[..batch::shard_count(procs)]
     }
 
     /// How many are queued.
@@ -98,12 +94,12 @@ impl GlobalQueue {
 
     /// Queues one at its class's tail; `from` is the P's number, or 0.
     #[inline]
-    pub(super) fn push(&self, procs: usize, from: u32, g: NonNull<G>, class: Class) {
+    pub(super) fn push(&self, procs: usize, from: u32, g: NonNull<G>, class: QueueClass) {
         let shards = self.shards(procs);
         let shard = match class {
-            Class::Woken => &shards[from as usize % shards.len()],
-            Class::Fresh => &self.fresh,
-            Class::Preempted => &self.preempted,
+            QueueClass::Woken => &shards[from as usize % shards.len()],
+            QueueClass::Fresh => &self.fresh,
+            QueueClass::Preempted => &self.preempted,
         };
         shard.change(|fifo| fifo.push(g));
     }
@@ -139,7 +135,7 @@ impl GlobalQueue {
         let mut left = n;
         let lower = self.lower();
         if lower.iter().any(|shard| shard.len() > 0)
-            && self.grabs.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOWER_TURN)
+            && batch::lower_class_leads(self.grabs.fetch_add(1, Ordering::Relaxed))
         {
             left -= take_one(lower, left, &mut sink);
         }
@@ -151,9 +147,7 @@ impl GlobalQueue {
             if left == 0 || size == 0 {
                 continue;
             }
-            // Its share of the batch, rounded up: from the last shards there may be less to take.
-            let share = (size * n).div_ceil(woken.max(size)).min(left);
-            left -= shard.take(share, &mut sink);
+            left -= shard.take(batch::share_of_shard(size, n, woken, left), &mut sink);
         }
         if left == n {
             take_one(lower, left, &mut sink);
@@ -162,10 +156,10 @@ impl GlobalQueue {
 
     /// The lower classes, the one whose turn it is first.
     fn lower(&self) -> [&Shard; 2] {
-        match self.grabs.load(Ordering::Relaxed) / LOWER_TURN % 2 {
-            0 => [&self.preempted, &self.fresh],
-            _ => [&self.fresh, &self.preempted],
-        }
+        batch::lower_classes(self.grabs.load(Ordering::Relaxed)).map(|class| match class {
+            Lower::Preempted => &self.preempted,
+            Lower::Fresh => &self.fresh,
+        })
     }
 }
 
@@ -201,14 +195,14 @@ mod tests {
         let gs = runnable(20);
         let queue = GlobalQueue::new();
         queue.grabs.store(1, Ordering::Relaxed);
-        queue.push(1, 0, gs[0], Class::Preempted);
-        queue.push(1, 0, gs[1], Class::Woken);
+        queue.push(1, 0, gs[0], QueueClass::Preempted);
+        queue.push(1, 0, gs[1], QueueClass::Woken);
         assert_eq!(take(&queue, 1, 1), [gs[1]]);
         let waited = gs[2..].iter().position(|g| {
-            queue.push(1, 0, *g, Class::Woken);
+            queue.push(1, 0, *g, QueueClass::Woken);
             take(&queue, 1, 1) == [gs[0]]
         });
-        assert!(waited.is_some_and(|waited| waited <= LOWER_TURN as usize), "{waited:?}");
+        assert!(waited.is_some_and(|waited| waited <= 4), "{waited:?}");
         let rest = queue.len(1);
         assert_eq!((take(&queue, 1, 100).len(), queue.len(1)), (rest, 0));
     }
@@ -220,9 +214,9 @@ mod tests {
         let gs = runnable(60);
         let queue = GlobalQueue::new();
         for i in 0..20 {
-            queue.push(1, 0, gs[i], Class::Preempted);
-            queue.push(1, 0, gs[20 + i], Class::Fresh);
-            queue.push(1, 0, gs[40 + i], Class::Woken);
+            queue.push(1, 0, gs[i], QueueClass::Preempted);
+            queue.push(1, 0, gs[20 + i], QueueClass::Fresh);
+            queue.push(1, 0, gs[40 + i], QueueClass::Woken);
         }
         let first = take(&queue, 1, 30);
         assert!(gs[40..].iter().all(|woken| first.contains(woken)), "the woken ones first");
@@ -240,11 +234,11 @@ mod tests {
         let gs = runnable(90);
         let queue = GlobalQueue::new();
         for g in &gs {
-            queue.push(1, 0, *g, Class::Woken);
+            queue.push(1, 0, *g, QueueClass::Woken);
         }
         assert_eq!(take(&queue, 1, 90), gs);
         for (i, g) in gs.iter().enumerate() {
-            queue.push(3, if i < 60 { 1 } else { 2 }, *g, Class::Woken);
+            queue.push(3, if i < 60 { 1 } else { 2 }, *g, QueueClass::Woken);
         }
         let half = take(&queue, 3, 45);
         assert_eq!(half, [&gs[..30], &gs[60..75]].concat());
@@ -257,7 +251,7 @@ mod tests {
         let gs = runnable(40);
         let queue = GlobalQueue::new();
         for (i, g) in gs.iter().enumerate() {
-            queue.push(8, i as u32, *g, Class::Woken);
+            queue.push(8, i as u32, *g, QueueClass::Woken);
         }
         queue.gather(2);
         assert_eq!((queue.len(2), queue.len(8)), (40, 40));

@@ -13,11 +13,12 @@ use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
 use gosched_primitives::{Idle, LastSpinner, Spinning};
+use gosched_rules::wake::{HandOff, TakenP, are_all_idle, hand_off, nobody_would_look};
 
-use super::{Sched, Shared};
+use super::{IdleLists, Sched};
 use crate::fatal::fatal;
-use crate::m::{M, template};
-use crate::p::P;
+use crate::m::{G0, M, Worker, template};
+use crate::p::OwnedP;
 use crate::sysmon;
 use crate::timers::{NEVER, now};
 
@@ -27,41 +28,54 @@ impl Sched {
         self.idle.snapshot()
     }
 
+    /// Whether every P is idle.
+    pub(crate) fn all_idle(&self) -> bool {
+        are_all_idle(self.idle.snapshot().idle_ps, self.procs())
+    }
+
+    /// Whether anything waits for a P: queued goroutines, or a timer that is due.
+    pub(crate) fn work_waits(&self, now: u64) -> bool {
+        self.is_work_queued() || self.first_timer() <= now
+    }
+
+    /// Whether new work would find neither an idle P nor a searching M.
+    pub(crate) fn nobody_would_find_work(&self) -> bool {
+        let idle = self.idle.snapshot();
+        nobody_would_look(idle.idle_ps, idle.spinning)
+    }
+
     /// Puts a P that nobody owns any more on the idle list; or, if the world is to be stopped, with those that are.
     #[doc(alias = "pidleput")]
-    pub(super) fn put_idle_p(&self, shared: &mut Shared, p: &'static P) {
-        if self.mode.is_stopping() {
+    pub(super) fn put_idle_p(&self, shared: &mut IdleLists, p: OwnedP) {
+        if self.exceptions.is_stopping() {
             return self.count_stopped(p);
         }
-        // SAFETY: Ps are never freed; one that had an owner is on no list.
-        unsafe { shared.idle_ps.push_front(NonNull::from(p)) };
+        shared.idle_ps.push_front(p);
         let _ = self.idle.p_idle();
     }
 
     /// As [`put_idle_p`](Sched::put_idle_p), behind the others.
-    pub(super) fn put_idle_p_last(&self, p: &'static P) {
+    pub(super) fn put_idle_p_last(&self, p: OwnedP) {
         let mut shared = self.lock.lock();
-        if self.mode.is_stopping() {
+        if self.exceptions.is_stopping() {
             return self.count_stopped(p);
         }
-        // SAFETY: as in `put_idle_p`.
-        unsafe { shared.idle_ps.push_back(NonNull::from(p)) };
+        shared.idle_ps.push_back(p);
         let _ = self.idle.p_idle();
     }
 
     /// Takes a P off the idle list.
     #[doc(alias = "pidleget")]
-    pub(super) fn get_idle_p(&self, shared: &mut Shared) -> Option<&'static P> {
+    pub(super) fn get_idle_p(&self, shared: &mut IdleLists) -> Option<OwnedP> {
         let p = shared.idle_ps.pop_front()?;
         shared.idle_ps_taken += 1;
         let _ = self.idle.p_busy();
         sysmon::wake_up();
-        // SAFETY: Ps are never freed.
-        Some(unsafe { p.as_ref() })
+        Some(p)
     }
 
     /// An idle P for the caller, if there is one.
-    pub(super) fn take_idle_p(&self) -> Option<&'static P> {
+    pub(super) fn take_idle_p(&self) -> Option<OwnedP> {
         if self.idle.snapshot().idle_ps == 0 {
             return None;
         }
@@ -107,7 +121,7 @@ impl Sched {
 
     /// Starts an M with `p`: the sleeping one given, else a new one.
     #[doc(alias = "startm")]
-    pub(super) fn start_m(&self, sleeping: Option<NonNull<M>>, p: &'static P, spinning: Option<Spinning>) {
+    pub(super) fn start_m(&self, sleeping: Option<NonNull<M>>, p: OwnedP, spinning: Option<Spinning>) {
         match sleeping {
             // SAFETY: Ms are never freed.
             Some(m) => wake_with(unsafe { m.as_ref() }, p, spinning),
@@ -115,9 +129,15 @@ impl Sched {
         }
     }
 
+    /// Starts an M with `p`: one that sleeps, else a new one.
+    fn start_any_m(&self, p: OwnedP, spinning: Option<Spinning>) {
+        let sleeping = self.lock.lock().idle_ms.pop_front();
+        self.start_m(sleeping, p, spinning);
+    }
+
     /// A new M with a thread of its own (S32).
     #[doc(alias = "newm")]
-    fn new_m(&self, p: &'static P, spinning: Option<Spinning>) {
+    fn new_m(&self, p: OwnedP, spinning: Option<Spinning>) {
         let number = self.m_count.fetch_add(1, Ordering::Relaxed);
         let limit = self.max_threads.load(Ordering::Relaxed);
         if number >= limit {
@@ -130,7 +150,7 @@ impl Sched {
     }
 
     /// A thread was refused: the P and the spinner's place that were meant for it go to an M that sleeps, or are free again.
-    pub(crate) fn take_back_p(&self, p: &'static P, spinning: Option<Spinning>) {
+    pub(crate) fn take_back_p(&self, p: OwnedP, spinning: Option<Spinning>) {
         self.m_count.fetch_sub(1, Ordering::Relaxed);
         let mut shared = self.lock.lock();
         let Some(m) = shared.idle_ms.pop_front() else {
@@ -148,7 +168,7 @@ impl Sched {
     }
 
     /// A P to ask for a thread once more, if work waits and every M there is has something to do.
-    pub(crate) fn claim_for_new_m(&self) -> Option<&'static P> {
+    pub(crate) fn claim_for_new_m(&self) -> Option<OwnedP> {
         if !self.work_waits(now()) {
             return None;
         }
@@ -184,13 +204,13 @@ impl Sched {
 
     /// The thread of `m` ends (S51): the M is kept for another one. By that thread, which must not touch it afterwards; the P was handed
     /// off before.
-    pub(crate) fn end_m(&self, m: &'static M) {
+    pub(crate) fn end_m(&self, worker: Worker) {
         {
             // The monitor, if it looks at this M just now, is through with it after this.
             let _taker = self.taker.lock();
-            m.probe.close();
+            worker.m().probe.close();
         }
-        m.end();
+        let m = worker.end();
         self.m_count.fetch_sub(1, Ordering::Relaxed);
         self.put_spare_m(m);
     }
@@ -209,23 +229,31 @@ impl Sched {
 
     /// Sleeps until somebody gives this M a P. It has none now.
     #[doc(alias = "stopm")]
-    pub(super) fn stop_m(&self, m: &'static M) {
+    pub(super) fn stop_m(&self, g0: &mut G0) {
         // SAFETY: Ms are never freed; this one runs, so it is on no list.
-        unsafe { self.lock.lock().idle_ms.push_front(NonNull::from(m)) };
-        sleep_for_p(m);
+        unsafe { self.lock.lock().idle_ms.push_front(NonNull::from(g0.m())) };
+        sleep_for_p(g0);
     }
 
     /// Finds a use for a P whose M can't go on (S38).
     #[doc(alias = "handoffp")]
-    pub(crate) fn hand_off_p(&self, p: &'static P) {
+    pub(crate) fn hand_off_p(&self, p: OwnedP) {
         let first = p.timers.first();
-        if p.has_work() || self.runq_len() > 0 || (first != NEVER && first <= now()) {
-            let m = self.lock.lock().idle_ms.pop_front();
-            return self.start_m(m, p, None);
-        }
-        if let Some(token) = self.idle.try_claim_last_busy() {
-            let m = self.lock.lock().idle_ms.pop_front();
-            return self.start_m(m, p, Some(token));
+        let idle = self.idle.snapshot();
+        match hand_off(&TakenP {
+            has_work: p.has_work(),
+            global: self.runq_len(),
+            is_timer_due: first != NEVER && first <= now(),
+            idle_ps: idle.idle_ps,
+            spinning: idle.spinning,
+        }) {
+            HandOff::Start => return self.start_any_m(p, None),
+            HandOff::Spin => {
+                if let Some(token) = self.idle.try_claim_last_busy() {
+                    return self.start_any_m(p, Some(token));
+                }
+            }
+            HandOff::Idle => {}
         }
         self.put_idle_p(&mut self.lock.lock(), p);
         // As every M that gives up a P, this looks at the queues once more.
@@ -243,35 +271,36 @@ impl Sched {
     /// For an M whose goroutine is bound to it and can't run: gives up the P and sleeps until it is given one, by
     /// whoever picked that goroutine from a queue (D5).
     #[doc(alias = "stoplockedm")]
-    pub(super) fn stop_locked_m(&self, m: &'static M) {
-        if let Some(p) = m.release_p() {
+    pub(super) fn stop_locked_m(&self, g0: &mut G0) {
+        if let Some(p) = g0.release_p() {
             self.hand_off_p(p);
         }
-        sleep_for_p(m);
+        sleep_for_p(g0);
     }
 
     /// Gives this M's P to the M that a picked goroutine is bound to, then sleeps.
     #[doc(alias = "startlockedm")]
-    pub(super) fn start_locked_m(&self, m: &'static M, bound_to: &'static M) {
-        if let Some(p) = m.release_p() {
+    pub(super) fn start_locked_m(&self, g0: &mut G0, bound_to: &'static M) {
+        if let Some(p) = g0.release_p() {
             wake_with(bound_to, p, None);
         }
-        self.stop_m(m);
+        self.stop_m(g0);
     }
 }
 
 /// Wakes an M that sleeps for a P, or is about to.
-fn wake_with(m: &M, p: &'static P, spinning: Option<Spinning>) {
+fn wake_with(m: &M, p: OwnedP, spinning: Option<Spinning>) {
     m.give(p, spinning);
     m.note.wake();
 }
 
 /// Sleeps on the M's note, then takes the P it was given.
-fn sleep_for_p(m: &'static M) {
+fn sleep_for_p(g0: &mut G0) {
+    let m = g0.m();
     m.note.sleep();
     m.note.clear();
     match m.take_next_p() {
-        Some(p) => m.acquire_p(p),
+        Some(p) => g0.acquire_p(p),
         None => fatal!("m{} was woken without a P", m.id),
     }
 }

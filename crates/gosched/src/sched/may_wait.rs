@@ -12,10 +12,10 @@
 
 use core::marker::PhantomData;
 
-use super::world::thread_has_stopped;
-use super::{Rt, start};
+use super::start;
+use super::stop_world::thread_has_stopped;
 use crate::fatal::fatal;
-use crate::m::current;
+use crate::m::{Worker, current};
 use crate::waiter::ThreadParker;
 
 /// "I may wait, and waiting will not unwind." Holds in the frame that asked, also after it has called user code: a stop of
@@ -42,9 +42,9 @@ impl MayWait {
     }
 
     /// Enters for a call in which the goroutine may change threads; `None` on a foreign thread.
-    pub(super) fn enter(&self) -> Option<Rt> {
-        match Rt::enter_moving() {
-            Ok(rt) => rt,
+    pub(super) fn enter(&self) -> Option<Worker> {
+        match Worker::enter_moving() {
+            Ok(worker) => worker,
             // Not by a panic: the caller has something lent out by now.
             Err(_) => fatal!("a call that was about to wait has found the world stopped by itself"),
         }

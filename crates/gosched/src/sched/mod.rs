@@ -3,26 +3,30 @@
 //! | file | what it does |
 //! |---|---|
 //! | `start` | first use: Ps, template thread, handlers |
-//! | `entry` | into the runtime and out again ([`Rt`]), and what happens when the P was lost (D1) |
+//! | `entry` | into the runtime and out again ([`Worker`](crate::m::Worker)), and what happens when the P was lost (D1) |
 //! | `may_wait` | who may wait: nobody who has stopped the world |
 //! | `caller` | **the seam** as primitives see it: [`Caller`] waits, also for what several may end |
 //! | `park` | the seam's inside: park and ready |
-//! | `spawn`, `exit` | a goroutine's first and last steps |
+//! | `spawn`, `goexit` | a goroutine's first and last steps |
+//! | `stack` | the stack it gets when it first runs, and leaves at its end |
 //! | `blocking` | announced blocking calls |
 //! | `global` | the global queue |
-//! | `group` | goroutines whose end somebody awaits |
+//! | `scope_group` | goroutines whose end somebody awaits |
 //! | `schedule` | the loop on g0, the direct switch, the post-switch step |
 //! | `find` | where the next goroutine comes from |
 //! | `dead` | whether any goroutine can ever run again |
-//! | `mode` | one word that says what is out of the ordinary |
-//! | `world`, `resize` | stop-the-world, and the number of Ps |
-//! | `held` | goroutines that may not start yet |
+//! | `exceptions` | one word that says what is out of the ordinary |
+//! | `stop_world`, `turn`, `resize` | stop-the-world, whose turn it is, and the number of Ps |
+//! | `held_back` | goroutines that may not start yet |
 //! | `stackless` | goroutines that wait for a stack |
-//! | `retake` | what the monitor asks of the scheduler |
+//! | `take` | takes Ps from goroutines in user code |
+//! | `lost_p` | the books on Ms that have lost their P |
+//! | `policy/` | what is done beyond Go's rules, each with a switch |
+//! | `fifo` | a growing ring of pointers |
 //! | `idle` | who sleeps, who is woken |
-//! | `tidy` | memory that is given back |
-//! | `timing` | who runs due timers, and who wakes up for them |
-//! | `netting` | who polls the network |
+//! | `give_back` | memory that is given back |
+//! | `timed` | who runs due timers, and who wakes up for them |
+//! | `poll` | who polls the network |
 //!
 //! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
 //! blocks or runs user code happens under them.
@@ -31,29 +35,33 @@ mod blocking;
 mod caller;
 mod dead;
 mod entry;
-mod exit;
+mod exceptions;
 mod fifo;
 mod find;
-mod give_way;
+mod give_back;
 mod global;
-mod group;
-mod held;
+mod goexit;
+mod held_back;
 mod idle;
+mod lost_p;
 mod may_wait;
-mod mode;
-mod netting;
+mod misuse;
 mod park;
+pub(crate) mod policy;
+mod poll;
 mod resize;
-mod retake;
 mod schedule;
+mod scope_group;
 mod spawn;
+mod stack;
 mod stackless;
 mod start;
+mod stop_world;
+mod take;
 #[cfg(test)]
 mod tests;
-mod tidy;
-mod timing;
-mod world;
+mod timed;
+mod turn;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -68,30 +76,29 @@ use crate::fatal::fatal;
 use crate::g::arena::Arena;
 use crate::g::{G, MAIN_ID};
 use crate::m::M;
-use crate::p::{HeldP, P, RING};
+use crate::p::{OwnedP, P, PList, RING};
 
 pub(crate) use blocking::Blocking;
-pub(crate) use caller::{Caller, Interruptible, Limit, Visitor};
+pub(crate) use caller::{Caller, Inside, Interruptible, Limit, Visitor};
 pub(crate) use dead::Deadlock;
-pub(crate) use entry::Rt;
-pub(crate) use exit::free_header;
-pub(crate) use global::Class;
+use exceptions::Exceptions;
 use global::GlobalQueue;
-pub(crate) use group::Group;
-use held::Held;
-pub(crate) use held::SOFT_LIMIT;
+pub(crate) use global::QueueClass;
+pub(crate) use goexit::free_header;
+use held_back::HeldBack;
+pub(crate) use held_back::SOFT_LIMIT;
 pub(crate) use may_wait::{MayWait, StoppedWorld, refuse_on_foreign_thread};
-use mode::Mode;
 pub(crate) use park::{Commit, ready_any};
-pub(crate) use retake::heavy_barrier;
 pub(crate) use schedule::{mstart, yield_now};
+pub(crate) use scope_group::ScopeGroup;
 pub(crate) use spawn::{CountedAtEnd, Prepared, Role, Spawn, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
 use stackless::Stackless;
 pub(crate) use start::{ensure_started, is_forked, started_procs};
-pub(crate) use timing::arm_here;
-use world::World;
-pub(crate) use world::{LONGEST_STOP, Stopped};
+use stop_world::WorldState;
+pub(crate) use stop_world::{LONGEST_STOP, Stopped};
+pub(crate) use take::{Candidate, heavy_barrier};
+pub(crate) use timed::arm_here;
 
 /// More Ps than this cannot be asked for.
 pub(crate) const MAX_PROCS: usize = 1024;
@@ -99,7 +106,7 @@ pub(crate) const MAX_PROCS: usize = 1024;
 pub(crate) static SCHED: Sched = Sched::new();
 
 pub(crate) struct Sched {
-    lock: Lock<Shared>,
+    lock: Lock<IdleLists>,
     runq: GlobalQueue,
     idle: IdleWord,
     keeper: Keeper,
@@ -109,15 +116,15 @@ pub(crate) struct Sched {
     lost_to_blocking: AtomicU32,
     /// Ms in announced blocking calls whose P was taken.
     left_in_calls: AtomicU32,
-    held: Held,
+    held_back: HeldBack,
     stackless: Stackless,
     all_p: [AtomicPtr<P>; MAX_PROCS],
     procs: AtomicU32,
     /// For every number of Ps that there ever was, the orders to steal in.
     steal_orders: [OnceLock<StealOrder>; MAX_PROCS + 1],
-    /// Why the usual way is not the one to go; 0 in a quiet hour.
-    mode: Mode,
-    world: World,
+    /// Exceptional conditions, as bits; normally 0.
+    exceptions: Exceptions,
+    world: WorldState,
     all_m: AtomicPtr<M>,
     m_count: AtomicU64,
     max_threads: AtomicU64,
@@ -133,8 +140,8 @@ pub(crate) struct Sched {
 }
 
 /// What `SCHED.lock` guards.
-struct Shared {
-    idle_ps: List<P>,
+struct IdleLists {
+    idle_ps: PList,
     /// How often one was taken off that list: while this stands still, with all Ps there, no goroutine has got one.
     idle_ps_taken: u64,
     idle_ms: List<M>,
@@ -145,8 +152,8 @@ struct Shared {
 impl Sched {
     const fn new() -> Sched {
         Sched {
-            lock: Lock::new(Shared {
-                idle_ps: List::new(),
+            lock: Lock::new(IdleLists {
+                idle_ps: PList::new(),
                 idle_ps_taken: 0,
                 idle_ms: List::new(),
                 spare_ms: List::new(),
@@ -159,13 +166,13 @@ impl Sched {
             computing_without_p: AtomicU32::new(0),
             lost_to_blocking: AtomicU32::new(0),
             left_in_calls: AtomicU32::new(0),
-            held: Held::new(),
+            held_back: HeldBack::new(),
             stackless: Stackless::new(),
             all_p: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_PROCS],
             procs: AtomicU32::new(0),
             steal_orders: [const { OnceLock::new() }; MAX_PROCS + 1],
-            mode: Mode::new(),
-            world: World::new(),
+            exceptions: Exceptions::new(),
+            world: WorldState::new(),
             all_m: AtomicPtr::new(core::ptr::null_mut()),
             m_count: AtomicU64::new(0),
             max_threads: AtomicU64::new(u64::MAX),
@@ -187,15 +194,15 @@ impl Sched {
 
     /// Whether new goroutines are to stand behind woken ones, because some compute while others wait. By the monitor.
     pub(crate) fn set_under_pressure(&self, on: bool) {
-        if self.mode.is_under_pressure() != on {
-            self.mode.set_under_pressure(on);
+        if self.exceptions.is_under_pressure() != on {
+            self.exceptions.set_under_pressure(on);
         }
     }
 
     /// Whether a goroutine that begins to run is to yield at its first moving call, as at every one.
     #[inline]
     pub(crate) fn is_migrating(&self) -> bool {
-        self.mode.is_migrating()
+        self.exceptions.is_migrating()
     }
 
     /// The orders in which a thief may ask the Ps there are.
@@ -205,7 +212,7 @@ impl Sched {
 
     /// All Ps, those that fell away with a smaller GOMAXPROCS included (S5).
     pub(crate) fn all_p(&self) -> impl Iterator<Item = &'static P> + '_ {
-        // ORDERING: Acquire pairs with the Release in `start`: a P that is seen is whole.
+        // ORDERING: Acquire pairs with the Release in `add_p`: a P that is seen is whole.
         // SAFETY: Ps are never freed.
         self.all_p.iter().map_while(|p| unsafe { p.load(Ordering::Acquire).as_ref() })
     }
@@ -236,7 +243,7 @@ impl Sched {
 
     /// Goroutines alive. Exact when nobody creates or ends one meanwhile.
     pub(crate) fn num_goroutine(&self) -> usize {
-        // ORDERING: Acquire pairs with the Release in `bump` and `count_without_p`: ends are read before births,
+        // ORDERING: Acquire pairs with the Release in `bump`, `count_created_without_p` and `count_ended_without_p`: ends are read before births,
         // and whoever ended was born, so the difference is never negative.
         let ended = self.all_p().map(|p| p.ended.load(Ordering::Acquire)).sum::<u64>()
             + self.ended.load(Ordering::Acquire);
@@ -263,7 +270,7 @@ impl Sched {
     /// Queues one at the global queue's tail; `from` is the caller's P, if it has one. The caller wakes somebody.
     #[doc(alias = "globrunqput")]
     #[inline]
-    pub(crate) fn put_global_one(&self, from: Option<&P>, g: NonNull<G>, class: Class) {
+    pub(crate) fn put_global_one(&self, from: Option<&P>, g: NonNull<G>, class: QueueClass) {
         self.runq.push(self.procs() as usize, from.map_or(0, |p| p.id), g, class);
     }
 
@@ -275,7 +282,7 @@ impl Sched {
 
     /// Takes this P's share of the global queue (S24): one to run, the rest into its ring.
     #[doc(alias = "globrunqget")]
-    fn grab_global(&self, p: HeldP<'_>, max: Option<usize>) -> Option<NonNull<G>> {
+    fn grab_global(&self, p: &mut OwnedP, max: Option<usize>) -> Option<NonNull<G>> {
         let len = self.runq_len();
         if len == 0 {
             return None;
@@ -283,15 +290,15 @@ impl Sched {
         let procs = self.procs() as usize;
         let n = grab_count(len, procs, RING, max);
         let mut first = None;
-        // SAFETY: `p` proves that we own the ring. Only a P with an empty ring asks for more than one, and half a ring is
-        // the most there is: they fit.
-        let ring = unsafe { p.ring.owner() };
+        let (id, tick) = (p.id, p.sched_tick());
+        // Only a P with an empty ring asks for more than one, and half a ring is the most there is: they fit.
+        let ring = p.ring_owner();
         // Each is in the ring before the queue says that it is gone: a second look must find it here or there.
-        self.runq.take(procs, p.sched_tick(), n, len, |g| match first {
+        self.runq.take(procs, tick, n, len, |g| match first {
             None => first = Some(g),
             Some(_) => {
                 if ring.push(g).is_err() {
-                    fatal!("no room in the ring of p{} for its share of the global queue", p.id);
+                    fatal!("no room in the ring of p{id} for its share of the global queue");
                 }
             }
         });

@@ -12,12 +12,12 @@
 
 use core::ptr::NonNull;
 
-use gosched_primitives::{Parked, Readied, Status};
+use gosched_primitives::Readied;
 
-use super::{Class, Rt, SCHED, schedule, start};
+use super::{QueueClass, SCHED, Sched, policy, schedule, start};
 use crate::g::G;
-use crate::m::Post;
-use crate::p::Overflow;
+use crate::m::{OwnM, Post, Worker};
+use crate::p::{Overflow, OwnedP};
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
 
 /// What `publish` decided.
@@ -57,17 +57,16 @@ pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
 /// Always inlined: a public function whose last step is this would jump here, and be missing in a dump.
 #[doc(alias = "gopark")]
 #[inline(always)]
-pub(super) fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
-    let g = rt.g();
+pub(super) fn park(worker: Worker, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
+    let g = worker.g();
     g.set_reason(reason);
-    g.transition(Status::Running, Status::Parking);
+    g.park();
     if publish(Waiter::Goroutine(NonNull::from(g))) == Commit::Refuse {
-        g.transition(Status::Parking, Status::Running);
-        rt.finish();
+        g.stay();
+        worker.finish();
         return Waited::Refused;
     }
-    schedule::leave(rt.into_m(), g, Post::Park(g.into()));
-    Rt::resumed().finish();
+    schedule::leave(worker, g, Post::Park(g.into())).finish();
     Waited::Woken
 }
 
@@ -75,52 +74,48 @@ pub(super) fn park(rt: Rt, reason: WaitReason, publish: impl FnOnce(Waiter) -> C
 /// when it has no P.
 #[doc(alias = "goready")]
 pub(crate) fn ready_any(g: NonNull<G>) {
-    let rt = Rt::enter();
-    if rt.is_none() {
+    let mut worker = Worker::enter();
+    if worker.is_none() {
         start::ensure_started();
     }
-    ready(rt.as_ref(), g);
+    ready(worker.as_mut(), g);
 }
 
-/// As [`ready_any`], for a caller that is inside the runtime, or (without `rt`) on a foreign thread.
-pub(crate) fn ready(rt: Option<&Rt>, g: NonNull<G>) {
+/// As [`ready_any`], for a caller that is inside the runtime, or (without `worker`) on a foreign thread.
+pub(crate) fn ready(worker: Option<&mut Worker>, g: NonNull<G>) {
     // SAFETY: headers are never unmapped.
-    let header = unsafe { g.as_ref() };
-    match header.status.ready() {
-        Ok(Readied::Enqueue) => enqueue_woken(rt, g),
-        Ok(Readied::LeftMark) => {}
-        Err(found) => header.bad_status("ready", found),
+    match unsafe { g.as_ref() }.ready() {
+        Readied::Enqueue => enqueue_woken(worker, g),
+        Readied::LeftMark => {}
     }
 }
 
 /// As [`enqueue`], for one that ran before: alone in `runnext`, it may wait for this P (D9).
 #[inline]
-fn enqueue_woken(rt: Option<&Rt>, g: NonNull<G>) {
-    if !rt.and_then(Rt::p).is_some_and(|p| p.put_alone(g)) {
-        enqueue(rt, g);
+pub(super) fn enqueue_woken(mut worker: Option<&mut Worker>, g: NonNull<G>) {
+    if let Some(p) = worker.as_mut().and_then(|worker| worker.p())
+        && policy::queue_woken(p, g)
+    {
+        return;
     }
+    enqueue(worker, g);
 }
 
 /// Queues a G that the caller has made runnable, and sees to it that somebody runs it.
-pub(crate) fn enqueue(rt: Option<&Rt>, g: NonNull<G>) {
-    match rt.and_then(|rt| rt.p().map(|p| (rt.m, p))) {
-        Some((m, p)) => {
-            if let Some(Overflow(batch)) = p.put_next(g, || m.random()) {
-                SCHED.put_global(p.id, batch);
-            }
-        }
-        None => SCHED.put_global_one(None, g, Class::Woken),
+pub(crate) fn enqueue(worker: Option<&mut Worker>, g: NonNull<G>) {
+    match worker.and_then(Worker::split) {
+        Some((m, p)) => SCHED.put_next(m, p, g),
+        None => SCHED.put_global_one(None, g, QueueClass::Woken),
     }
     SCHED.wake_p();
 }
 
-/// The post-switch step of parking (D3).
-pub(super) fn finish_parking(rt: &Rt, g: NonNull<G>) {
-    // SAFETY: headers are never unmapped.
-    let header = unsafe { g.as_ref() };
-    match header.status.finish_parking() {
-        Ok(Parked::Waiting) => {}
-        Ok(Parked::Readied) => enqueue_woken(Some(rt), g),
-        Err(found) => header.bad_status("park", found),
+impl Sched {
+    /// Puts a runnable G in `runnext`; what overflows goes to the global queue (S21). The caller wakes somebody.
+    #[inline]
+    pub(super) fn put_next(&self, m: &OwnM, p: &mut OwnedP, g: NonNull<G>) {
+        if let Some(Overflow(batch)) = p.put_next(g, || m.random()) {
+            self.put_global(p.id, batch);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The loop on g0, the direct switch, and what comes first after every switch (S10, D3).
+//! The loop on g0, the direct switch, the pick that both begin with, and what comes first after every switch (S10, S25, D3).
 //!
 //! ```text
 //!            leave                        leave
@@ -7,161 +7,160 @@
 //! ```
 //!
 //! Invariants:
-//! - Everything here runs with `in_rt` = 1.
+//! - Everything here runs with `in_rt` = 1. Whoever leaves gives its [`Worker`] up, and whoever is switched to has the M's.
 //! - Whoever is switched to begins with [`after_switch`]: until then the one that left is nobody's to run.
 //! - g0 is left and returned to in one frame of [`schedule`], so its stack pointer is always the same there.
 //! - A goroutine that is bound to its thread (D5) always leaves to g0, and its M then runs nothing else.
 
 use core::ptr::NonNull;
 
-use gosched_primitives::Status;
-use gosched_switch::{Gobuf, switch};
+use gosched_primitives::Parked;
+use gosched_rules::pick::{Local, PICK_ORDER};
+use gosched_switch::{Gobuf, jump, switch};
 
-use super::{Class, Rt, SCHED, exit, park, start, timing};
+use super::{QueueClass, SCHED, Sched, park, policy, stack, start};
 use crate::fatal::fatal;
 use crate::g::G;
-use crate::m::{M, Post, current};
-use crate::p::{HeldP, P, Slice};
+use crate::m::{G0, HasP, OwnM, Post, Worker, current};
+use crate::p::{OwnedP, Slice};
+use crate::timers::NEVER;
 
 /// All that an M does on a thread: it takes the P meant for it and enters the loop. Returns without a P if the thread is to end.
-pub(crate) fn mstart(m: &'static M) {
-    match m.take_next_p() {
-        Some(p) => m.acquire_p(p),
-        None => fatal!("m{} was started without a P", m.id),
+pub(crate) fn mstart(mut worker: Worker) -> Worker {
+    match worker.m().take_next_p() {
+        Some(p) => worker.acquire_p(p),
+        None => fatal!("m{} was started without a P", worker.m().id),
     }
-    schedule(m);
-    if let Some(p) = m.release_p() {
+    // SAFETY: a thread's first function runs on the thread's own stack.
+    let mut worker = schedule(unsafe { G0::assume(worker) }).into_worker();
+    if let Some(p) = worker.release_p() {
         SCHED.hand_off_p(p);
     }
+    worker
 }
 
 /// The loop (S10). Every switch to g0 comes back here, in this frame. Returns if the thread is to end, with a goroutine that was locked
 /// to it (S51).
-fn schedule(m: &'static M) {
+fn schedule(mut g0: G0) -> G0 {
     loop {
-        after_switch();
-        note_loop_sp(m);
-        if m.is_ending() {
-            return;
+        note_loop_sp(&mut g0);
+        if g0.own().ending {
+            return g0;
         }
-        let (g, slice) = next(m);
-        SCHED.stop_spinning(m);
+        let (g, slice) = next(&mut g0);
+        SCHED.stop_spinning(g0.m());
         // SAFETY: headers are never unmapped.
         let header = unsafe { g.as_ref() };
         if let Some(bound_to) = header.locked_m()
-            && !core::ptr::eq(bound_to, m)
+            && !core::ptr::eq(bound_to, g0.m())
         {
-            SCHED.start_locked_m(m, bound_to);
+            SCHED.start_locked_m(&mut g0, bound_to);
             continue;
         }
-        let p = held_p(m);
-        if !exit::attach_stack_or_set_aside(p, header) {
+        if !stack::attach_or_set_aside(&mut g0, header) {
             continue;
         }
+        let (m, p) = g0.both();
         execute(m, p, header, slice);
-        // SAFETY: the G is running now, on this M, and its stack is nobody else's; g0's buffer is this M's own and is
-        // restored by whoever leaves a goroutine on this thread.
-        unsafe { switch(m.g0.get(), header.buf.get()) };
+        g0 = run(g0, header);
     }
+}
+
+/// Switches from g0 to `g`, which `execute` made ours, and back when a goroutine on this thread leaves to g0.
+fn run(g0: G0, g: &'static G) -> G0 {
+    let mut worker = g0.into_worker();
+    let saved = worker.g0();
+    let _ = worker.into_m();
+    // SAFETY: the G is running now, on this M, and its stack is nobody else's; g0's buffer is this M's own and is
+    // restored by whoever leaves a goroutine on this thread.
+    unsafe { switch(saved, g.buf.get()) };
+    // SAFETY: switched to a moment ago, back in the loop's frame.
+    unsafe { G0::assume(after_switch()) }
 }
 
 /// What this M runs next; sleeps until there is something.
-fn next(m: &'static M) -> (NonNull<G>, Slice) {
-    if let Some(bound) = m.locked_g.get() {
-        SCHED.stop_locked_m(m);
+fn next(g0: &mut G0) -> (NonNull<G>, Slice) {
+    if let Some(bound) = g0.own().locked_g {
+        SCHED.stop_locked_m(g0);
         return (bound.into(), Slice::New);
     }
-    if let Some(picked) = m.picked.take() {
+    if let Some(picked) = g0.own().picked.take() {
         return picked;
     }
-    if m.p().is_none() {
-        SCHED.stop_m(m);
+    if !g0.has_p() {
+        SCHED.stop_m(g0);
     }
-    SCHED.find_runnable(m)
-}
-
-/// The P of an M that has one.
-pub(super) fn held_p(m: &'static M) -> HeldP<'static> {
-    match m.p() {
-        // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
-        Some(p) => unsafe { p.held() },
-        None => fatal!("m{} runs the scheduler without a P", m.id),
-    }
+    SCHED.find_runnable(g0)
 }
 
 /// Makes a runnable G with a stack the running one.
 #[inline]
-fn execute(m: &'static M, p: HeldP<'_>, g: &'static G, slice: Slice) {
-    g.transition(Status::Runnable, Status::Running);
-    g.set_m(m);
+fn execute(m: &mut OwnM, p: &mut OwnedP, g: &'static G, slice: Slice) {
+    g.execute(m.shared());
     m.set_cur_g(Some(g));
     m.clear_preempt();
     p.count_pick(slice);
 }
 
-/// The next G by due timers, fairness tick, `runnext` and ring: what every pick looks at (S25).
-#[inline]
-pub(super) fn pick_local(m: &M, p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
-    timing::run_own_timers(m, p);
-    if p.is_fairness_tick()
-        && let Some(g) = SCHED.grab_global(p, Some(1))
-    {
-        return Some((g, Slice::New));
-    }
-    if p.slice_is_over() {
-        end_slice(p);
-    }
-    if SCHED.mode.is_under_pressure() {
-        return pick_under_pressure(p);
-    }
-    p.get()
-}
-
-/// The next G by `runnext` and ring that has run before; those that have not are set behind all that were woken (D1).
-#[cold]
-fn pick_under_pressure(p: HeldP<'_>) -> Option<(NonNull<G>, Slice)> {
-    loop {
-        let (g, slice) = p.get()?;
-        // SAFETY: headers are never unmapped.
-        if exit::has_stack(unsafe { g.as_ref() }) {
-            return Some((g, slice));
-        }
-        SCHED.put_global_one(Some(&p), g, Class::Fresh);
-        SCHED.wake_p();
-    }
-}
-
-/// Goroutines that wake each other have had their slice: the one in `runnext` goes behind everybody else (S27).
-#[cold]
-fn end_slice(p: HeldP<'_>) {
-    if (p.ring.is_empty() && SCHED.runq_len() == 0) || p.next.is_empty() {
-        return;
-    }
-    if let Some(g) = p.next.take() {
-        SCHED.put_global_one(Some(&p), g, Class::Woken);
-        SCHED.wake_p();
-    }
-}
-
 /// Switches away from the running goroutine, to the next one if it is at hand, else to g0. Returns when the goroutine
 /// runs again, perhaps on another thread, inside the runtime and with a P.
-pub(super) fn leave(m: &'static M, g: &'static G, post: Post) {
-    let bound = is_bound(g);
-    if bound {
-        g.set_locked_m(Some(m));
-        m.locked_g.set(Some(g));
+pub(super) fn leave(worker: Worker, g: &'static G, post: Post) -> Worker {
+    if is_bound(g) {
+        return leave_bound(worker, g, post);
     }
-    m.post.set(post);
-    let to_loop = bound || matches!(post, Post::Migrate(_));
-    let target = if to_loop { to_g0(m) } else { next_context(m) };
-    // SAFETY: `g` runs on this stack, so its buffer is ours to fill; the post-switch step publishes it only after that.
-    // `target` is g0's buffer, saved when this M last left its loop, or that of a G that `execute` made ours.
-    unsafe { switch(g.buf.get(), target) };
-    if bound {
-        m.locked_g.set(None);
-        g.set_locked_m(None);
+    leave_unbound(worker, g, post)
+}
+
+/// As [`leave`], by a goroutine that is not bound to its thread.
+#[inline(always)]
+fn leave_unbound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
+    worker.own().post = post;
+    let target = match post {
+        Post::Migrate(_) => to_g0(&mut worker),
+        _ => next_context(&mut worker),
+    };
+    // SAFETY: `target` is g0's buffer or that of a G that `execute` made ours.
+    unsafe { leave_for(worker, g, target) }
+}
+
+/// As [`leave`], by a goroutine that is bound to its thread: to g0, and the M runs nothing else until it is back.
+#[cold]
+fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
+    g.set_locked_m(Some(worker.m()));
+    worker.own().locked_g = Some(g);
+    worker.own().post = post;
+    let target = to_g0(&mut worker);
+    // SAFETY: `target` is g0's buffer.
+    let mut worker = unsafe { leave_for(worker, g, target) };
+    worker.own().locked_g = None;
+    g.set_locked_m(None);
+    worker
+}
+
+/// Switches away from the running goroutine.
+///
+/// # Safety
+/// `target` is g0's buffer, saved when this M last left its loop, or that of a G that `execute` made ours.
+#[inline(always)]
+unsafe fn leave_for(worker: Worker, g: &'static G, target: *const Gobuf) -> Worker {
+    let _ = worker.into_m();
+    // SAFETY: `g` runs on this stack, so its buffer is ours to fill; the post-switch step publishes it only after that. The
+    // target is one to go to, by contract. What follows runs when somebody has switched to `g` again.
+    unsafe {
+        switch(g.buf.get(), target);
+        after_switch()
     }
-    after_switch();
+}
+
+/// As [`leave`], by a goroutine that has ended: it never comes back. Its stack, which is the M's by now, goes to the next
+/// goroutine in place, if that one is fresh.
+pub(super) fn leave_for_ever(mut worker: Worker) -> ! {
+    worker.own().post = Post::FreeStack;
+    let target = if worker.own().ending { to_g0(&mut worker) } else { next_context(&mut worker) };
+    let _ = worker.into_m();
+    // SAFETY: `target` is g0's buffer or that of a G that `execute` made ours. Nothing on this stack is needed any
+    // more: it goes to the cache after the switch, or belongs to that G, which starts at its top.
+    unsafe { jump(target) }
 }
 
 /// Whether the goroutine must stay on its thread: while it unwinds, std counts its panic in a thread-local (D5).
@@ -169,108 +168,140 @@ pub(super) fn is_bound(g: &G) -> bool {
     std::thread::panicking() || g.locks() > 0
 }
 
-fn to_g0(m: &'static M) -> *const Gobuf {
-    m.set_cur_g(None);
-    m.g0.get()
+fn to_g0(worker: &mut Worker) -> *const Gobuf {
+    worker.m().set_cur_g(None);
+    worker.g0()
 }
 
 /// Where a goroutine that leaves goes: straight to the next one, if it is at hand and can run here at once.
 #[inline]
-fn next_context(m: &'static M) -> *const Gobuf {
-    let Some(p) = m.p().filter(|_| !SCHED.mode.is_stopping()) else { return to_g0(m) };
-    // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
-    let p = unsafe { p.held() };
-    let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };
+fn next_context(worker: &mut Worker) -> *const Gobuf {
+    if SCHED.exceptions.is_stopping() {
+        return to_g0(worker);
+    }
+    let Some((m, p)) = worker.split() else { return to_g0(worker) };
+    let Some((g, slice)) = SCHED.pick_local(m, p) else { return to_g0(worker) };
     // SAFETY: headers are never unmapped.
     let header = unsafe { g.as_ref() };
-    if header.locked_m().is_some() || !exit::attach_stack(p, header) {
-        m.picked.set(Some((g, slice)));
-        return to_g0(m);
+    if header.locked_m().is_some() || (!stack::has_stack(header) && !stack::attach(m, p, header)) {
+        worker.own().picked = Some((g, slice));
+        return to_g0(worker);
     }
     execute(m, p, header, slice);
     header.buf.get()
 }
 
-/// As [`next_context`], for a goroutine that has ended: its stack, now the M's, goes to the next one in place if that
-/// one is fresh. If its thread ends with it, there is no next one.
-pub(super) fn next_context_after_exit(m: &'static M) -> *const Gobuf {
-    let goes_on = |_: &&P| !m.is_ending() && !SCHED.mode.is_stopping();
-    let Some(p) = m.p().filter(goes_on) else { return to_g0(m) };
-    // SAFETY: on its own thread and inside the runtime, the M's P is the caller's.
-    let p = unsafe { p.held() };
-    let Some((g, slice)) = pick_local(m, p) else { return to_g0(m) };
-    // SAFETY: headers are never unmapped.
-    let header = unsafe { g.as_ref() };
-    if header.locked_m().is_some() || !exit::inherit_stack(m, p, header) {
-        m.picked.set(Some((g, slice)));
-        return to_g0(m);
+/// The order that `pick_local` has written out: with another rule it does not compile.
+const _: () = assert!(matches!(PICK_ORDER, [Local::OwnTimers, Local::Fairness, Local::RunNext, Local::Ring]));
+
+impl Sched {
+    /// The next G by due timers, fairness tick, `runnext` and ring: what every pick looks at (S25).
+    #[inline(always)]
+    pub(super) fn pick_local(&self, m: &mut OwnM, p: &mut OwnedP) -> Option<(NonNull<G>, Slice)> {
+        if p.timers.first() != NEVER {
+            self.run_timers(m, p, p.shared());
+        }
+        if p.is_fairness_tick()
+            && let Some(g) = self.grab_global(p, Some(1))
+        {
+            return Some((g, Slice::New));
+        }
+        if p.slice_is_over() {
+            self.end_slice(p);
+        }
+        let (g, slice) = match self.exceptions.is_under_pressure() {
+            false => p.get()?,
+            true => policy::pressure::pick(self, p)?,
+        };
+        policy::picked(p, slice);
+        Some((g, slice))
     }
-    execute(m, p, header, slice);
-    header.buf.get()
+
+    /// Goroutines that wake each other have had their slice: the one in `runnext` goes behind everybody else (S27).
+    #[cold]
+    fn end_slice(&self, p: &mut OwnedP) {
+        if (p.ring.is_empty() && self.runq_len() == 0) || p.next.is_empty() {
+            return;
+        }
+        if let Some(g) = p.next.take() {
+            self.put_global_one(Some(p.shared()), g, QueueClass::Woken);
+            self.wake_p();
+        }
+    }
 }
 
-/// First thing on every stack that was switched to: finishes what the goroutine that left could not do itself.
+/// First thing on every stack that was switched to: finishes what the goroutine that left could not do itself. Returns the
+/// worker that it gave up.
+///
+/// # Safety
+/// The stack was switched to a moment ago, and this is the first call on it since.
 #[inline]
-pub(super) fn after_switch() {
+pub(super) unsafe fn after_switch() -> Worker {
     let m = match current::current() {
         Some(m) => m,
         None => fatal!("a goroutine was resumed on a foreign thread"),
     };
-    match m.post.replace(Post::Nothing) {
+    // SAFETY: this is the M's thread, inside the runtime. Whoever was here before the switch has given its worker up (every switch
+    // follows an `into_m`), and left in `m.p` what it had: an M that has lost its P forgets it before a switch.
+    let mut worker = unsafe { Worker::assume(m, HasP::Yes) };
+    match core::mem::replace(&mut worker.own().post, Post::Nothing) {
         Post::Nothing => {}
-        Post::Park(g) => {
-            let rt = Rt::resumed();
-            park::finish_parking(&rt, g);
-            core::mem::forget(rt);
-        }
-        Post::Requeue(g) => requeue(m, g, Class::Woken),
-        Post::RequeueLast(g) => requeue(m, g, Class::Preempted),
+        Post::Park(g) => finish_parking(&mut worker, g),
+        Post::Requeue(g) => requeue(&mut worker, g, QueueClass::Woken),
+        Post::RequeueLast(g) => requeue(&mut worker, g, policy::class_of_preempted()),
         Post::Migrate(g) => {
-            requeue(m, g, Class::Woken);
-            if let Some(p) = m.release_p() {
+            requeue(&mut worker, g, QueueClass::Woken);
+            if let Some(p) = worker.release_p() {
                 SCHED.hand_off_p(p);
             }
         }
-        Post::FreeStack => exit::free_dead_stack(m),
+        Post::FreeStack => stack::free_dead(&mut worker),
+    }
+    worker
+}
+
+/// The post-switch step of parking (D3).
+fn finish_parking(worker: &mut Worker, g: NonNull<G>) {
+    // SAFETY: headers are never unmapped.
+    match unsafe { g.as_ref() }.park_m() {
+        Parked::Waiting => {}
+        Parked::Readied => park::enqueue_woken(Some(worker), g),
     }
 }
 
 /// The post-switch step of yielding: the goroutine goes to the global queue's tail.
-fn requeue(m: &M, g: NonNull<G>, class: Class) {
+fn requeue(worker: &mut Worker, g: NonNull<G>, class: QueueClass) {
     // SAFETY: headers are never unmapped.
-    unsafe { g.as_ref() }.transition(Status::Running, Status::Runnable);
-    SCHED.put_global_one(m.p(), g, class);
+    unsafe { g.as_ref() }.gosched();
+    SCHED.put_global_one(worker.p().map(|p| p.shared()), g, class);
     SCHED.wake_p();
 }
 
 /// Gives others their turn: the goroutine goes to the tail of the *global* queue (S17). A moving call.
 #[doc(alias = "Gosched")]
 pub(crate) fn yield_now() {
-    let rt = match Rt::enter_moving() {
-        Ok(Some(rt)) => rt,
+    let worker = match Worker::enter_moving() {
+        Ok(Some(worker)) => worker,
         Ok(None) => {
             start::refuse_after_fork();
             return std::thread::yield_now();
         }
         Err(stopped) => stopped.refuse("wait or yield"),
     };
-    let g = rt.g();
+    let g = worker.g();
     if is_bound(g) {
-        return rt.finish();
+        return worker.finish();
     }
-    leave(rt.into_m(), g, Post::Requeue(g.into()));
-    Rt::resumed().finish();
+    leave_unbound(worker, g, Post::Requeue(g.into())).finish();
 }
 
 #[cfg(test)]
-fn note_loop_sp(m: &M) {
-    let sp: usize;
-    // SAFETY: copies a register.
-    unsafe { core::arch::asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack, preserves_flags)) };
-    let before = m.loop_sp.replace(sp);
+fn note_loop_sp(g0: &mut G0) {
+    let sp = gosched_switch::arch::here().sp;
+    let before = core::mem::replace(&mut g0.own().loop_sp, sp);
     assert!(before == 0 || before == sp, "g0's stack moved from {before:#x} to {sp:#x}");
 }
 
 #[cfg(not(test))]
 #[inline(always)]
-fn note_loop_sp(_: &M) {}
+fn note_loop_sp(_: &mut G0) {}

@@ -5,14 +5,14 @@ use core::panic::Location;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
-use gosched_primitives::{Detach, Status};
+use gosched_primitives::Detach;
 use gosched_switch::{Gobuf, StackClass};
 
-use super::{Group, Rt, SCHED, exit, park, schedule, start};
-use crate::context::{self, Node};
+use super::{SCHED, ScopeGroup, goexit, park, schedule, start};
+use crate::context::{self, ContextNode};
 use crate::g::task::Argument;
 use crate::g::{Birth, G, Name, task};
-use crate::m::{M, current};
+use crate::m::{M, Worker, current};
 use crate::waiter::BoxedWaiter;
 
 /// How a goroutine is to be born.
@@ -22,7 +22,7 @@ pub(crate) struct Spawn {
     pub(crate) class: Option<StackClass>,
     pub(crate) role: Role,
     /// The group it counts in, and which outlives it.
-    pub(crate) group: Option<NonNull<Group>>,
+    pub(crate) group: Option<NonNull<ScopeGroup>>,
     /// How often it has locked its thread from the beginning (S51).
     pub(crate) locks: u32,
     pub(crate) place: &'static Location<'static>,
@@ -55,27 +55,27 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    let room = task::Room::<F, T>::new();
-    let rt = Rt::enter();
-    if rt.is_none() {
+    let room = task::ClosureRoom::<F, T>::new();
+    let mut worker = Worker::enter();
+    if worker.is_none() {
         start::ensure_started();
     }
     let context = if how.role.is_system() {
         None
     } else {
-        count_created(rt.as_ref());
-        context::inherited(rt.as_ref())
+        count_created(worker.as_mut());
+        context::inherited(worker.as_ref())
     };
     // SAFETY: by contract.
-    let g = unsafe { bear(rt.as_ref(), how, context, room, f) };
-    g.transition(g.status.get(), Status::Runnable);
-    park::enqueue(rt.as_ref(), g.into());
+    let g = unsafe { bear(worker.as_mut(), how, context, room, f) };
+    g.create();
+    park::enqueue(worker.as_mut(), g.into());
     g.into()
 }
 
 #[inline]
-fn count_created(rt: Option<&Rt>) {
-    match rt.and_then(Rt::p) {
+fn count_created(worker: Option<&mut Worker>) {
+    match worker.and_then(Worker::p) {
         Some(p) => p.count_created(),
         None => SCHED.count_created_without_p(),
     }
@@ -83,18 +83,22 @@ fn count_created(rt: Option<&Rt>) {
 
 /// As [`spawn`], but the goroutine is neither queued nor counted: a timer that is due starts it, or [`Prepared::start`] does,
 /// under `context`. Nobody joins it.
-pub(crate) fn prepare<F>(place: &'static Location<'static>, context: Option<Arc<Node>>, f: F) -> Prepared
+pub(crate) fn prepare<F>(
+    place: &'static Location<'static>,
+    context: Option<Arc<ContextNode>>,
+    f: F,
+) -> Prepared
 where
     F: FnOnce() + Send + 'static,
 {
-    let room = task::Room::<F, ()>::new();
-    let rt = Rt::enter();
-    if rt.is_none() {
+    let room = task::ClosureRoom::<F, ()>::new();
+    let mut worker = Worker::enter();
+    if worker.is_none() {
         start::ensure_started();
     }
     let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, locks: 0, place };
     // SAFETY: `f` borrows nothing, and is forgotten below.
-    let g = unsafe { bear(rt.as_ref(), how, context, room, Argument::new(&f)) };
+    let g = unsafe { bear(worker.as_mut(), how, context, room, Argument::new(&f)) };
     core::mem::forget(f);
     let _: Detach<G, BoxedWaiter> = g.join.detach();
     Prepared(g.into())
@@ -114,7 +118,7 @@ pub(crate) struct CountedAtEnd;
 
 impl Drop for CountedAtEnd {
     fn drop(&mut self) {
-        count_created(Rt::enter().as_ref());
+        count_created(Worker::enter().as_mut());
     }
 }
 
@@ -130,10 +134,10 @@ impl Prepared {
     pub(crate) unsafe fn start(self) {
         // SAFETY: headers are never unmapped, and this one is the caller's.
         let g: &'static G = unsafe { self.0.as_ref() };
-        let rt = Rt::enter();
-        count_created(rt.as_ref());
-        g.transition(g.status.get(), Status::Runnable);
-        park::enqueue(rt.as_ref(), self.0);
+        let mut worker = Worker::enter();
+        count_created(worker.as_mut());
+        g.create();
+        park::enqueue(worker.as_mut(), self.0);
     }
 
     /// Frees it instead of starting it, and drops its closure, which is user code: outside the runtime.
@@ -146,8 +150,7 @@ impl Prepared {
         drop(g.context.take());
         // SAFETY: never started, so the closure is there.
         unsafe { task::drop_unrun(g) };
-        let rt = Rt::enter();
-        exit::free_header(rt.as_ref(), g);
+        goexit::free_header(Worker::enter().as_mut(), g);
     }
 }
 
@@ -156,30 +159,28 @@ impl Prepared {
 /// # Safety
 /// As for [`spawn`].
 unsafe fn bear<F, T>(
-    rt: Option<&Rt>,
+    worker: Option<&mut Worker>,
     how: Spawn,
-    context: Option<Arc<Node>>,
-    room: task::Room<F, T>,
+    context: Option<Arc<ContextNode>>,
+    room: task::ClosureRoom<F, T>,
     f: Argument<F>,
 ) -> &'static G
 where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    let p = rt.and_then(Rt::p);
-    let g = match (p, rt) {
-        (Some(p), _) => p.new_g(),
-        (None, Some(rt)) => rt.m.new_g_without_p(),
-        (None, None) => SCHED.new_g(),
-    };
-    let id = match (how.role, p) {
-        (Role::Main, _) => SCHED.main_id(),
-        (_, Some(p)) => p.new_id(),
-        (_, None) => SCHED.new_ids(1),
+    let creator = worker.as_ref().map_or(0, |worker| worker.g().id());
+    let is_main = how.role == Role::Main;
+    let (g, id) = match worker {
+        None => (SCHED.new_g(), if is_main { SCHED.main_id() } else { SCHED.new_ids(1) }),
+        Some(worker) => match worker.p() {
+            Some(p) => (p.new_g(), if is_main { SCHED.main_id() } else { p.new_id() }),
+            None => (worker.new_g_without_p(), if is_main { SCHED.main_id() } else { SCHED.new_ids(1) }),
+        },
     };
     let birth = Birth {
         id,
-        creator: rt.map_or(0, |rt| rt.g().id()),
+        creator,
         place: how.place,
         name: how.name,
         class: how.class.unwrap_or_else(start::default_class),
@@ -200,15 +201,12 @@ where
 }
 
 /// The first function on a goroutine's stack.
-pub(super) unsafe extern "sysv64" fn goroutine_main(_: usize) -> ! {
-    schedule::after_switch();
-    let g = {
-        let rt = Rt::resumed();
-        rt.g()
-    };
+pub(super) unsafe extern "C" fn goroutine_main(_: usize) -> ! {
+    // SAFETY: the first thing on a stack that was switched to.
+    let g = unsafe { schedule::after_switch() }.g();
     // SAFETY: we run as `g`, whose closure nobody has run yet.
     unsafe { task::run_closure(g) };
-    exit::goexit(g)
+    goexit::goexit(g)
 }
 
 /// A context that starts `g` on the stack whose top this is.

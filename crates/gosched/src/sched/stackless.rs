@@ -18,7 +18,7 @@ use core::time::Duration;
 
 use gosched_primitives::{List, Lock};
 
-use super::{Class, Sched};
+use super::{QueueClass, Sched};
 use crate::dump;
 use crate::fatal::fatal;
 use crate::g::G;
@@ -64,7 +64,7 @@ impl Sched {
                 g
             };
             let Some(g) = g else { return };
-            self.put_global_one(None, g, Class::Woken);
+            self.put_global_one(None, g, QueueClass::Woken);
             self.wake_p();
         }
     }

@@ -10,11 +10,11 @@ use gosched_primitives::barrier;
 use gosched_switch::{StackClass, check_platform};
 
 use super::SCHED;
+use crate::debug;
 use crate::fatal::fatal;
 use crate::g::since;
 use crate::m::{current, template};
 use crate::runtime::config::{self, Settings};
-use crate::runtime::debug;
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
 use crate::timers::now;
@@ -80,8 +80,9 @@ fn start(settings: &'static Settings) {
     panics::install_hook();
     thread::on_fork(forked);
     SCHED.max_threads.store(settings.max_threads, Ordering::Relaxed);
+    debug::get().off.adopt();
     if debug::get().migrate {
-        SCHED.mode.set_migrating();
+        SCHED.exceptions.set_migrating();
     }
     SCHED.make_first_ps(settings.procs, settings.stack);
     let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));

@@ -6,7 +6,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use gosched_locks::{Arrival, Node};
 
 use super::seam::{wait_at, wake_line};
-use crate::sched::{Caller, Visitor};
+use crate::sched::{Caller, Inside, Visitor};
 use crate::waiter::{WaitReason, Waiter};
 
 /// A place where a number of goroutines, or threads, wait for each other, as `std::sync::Barrier`.
@@ -79,7 +79,7 @@ impl Barrier {
         };
         match self.core.arrive(self.n) {
             Arrival::Last(others) => {
-                caller.finish();
+                caller.leave();
                 wake_line(others);
                 BarrierWaitResult(true)
             }

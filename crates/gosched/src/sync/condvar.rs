@@ -15,7 +15,7 @@ use super::mutex::MutexGuard;
 use super::raw::RawMutex;
 use super::seam::{wake_by, wake_each};
 use crate::context::{self, ContextError};
-use crate::sched::{Caller, Limit, MayWait, Visitor};
+use crate::sched::{Caller, Inside, Limit, MayWait, Visitor};
 use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
@@ -299,7 +299,7 @@ impl Condvar {
     fn wait_in_line(&self, may_wait: &MayWait, node: &Node<Waiter>, limit: Limit) -> WaitTimeoutResult {
         let caller = Caller::enter_by(may_wait);
         let Some(joined) = self.0.settle(node) else {
-            caller.finish();
+            caller.leave();
             return WaitTimeoutResult(false);
         };
         let outcome = caller.wait_ticket(WaitReason::Condvar, limit, node.ticket(), || joined.settled());

@@ -29,10 +29,10 @@ use crate::thread::{Around, go_around};
 /// assert!(group.wait().is_err());
 /// ```
 pub struct ErrGroup<E> {
-    shared: Arc<Shared<E>>,
+    shared: Arc<ErrGroupShared<E>>,
 }
 
-struct Shared<E> {
+struct ErrGroupShared<E> {
     running: WaitGroup,
     places: Option<Semaphore>,
     failure: Mutex<Failure<E>>,
@@ -46,7 +46,7 @@ struct Failure<E> {
 }
 
 /// A member; counted out, and its place free, when dropped.
-struct Member<E>(Arc<Shared<E>>);
+struct Member<E>(Arc<ErrGroupShared<E>>);
 
 impl<E> Drop for Member<E> {
     fn drop(&mut self) {
@@ -63,7 +63,7 @@ impl<E> Around<Result<(), E>> for Member<E> {
     }
 }
 
-impl<E> Shared<E> {
+impl<E> ErrGroupShared<E> {
     fn failure(&self) -> MutexGuard<'_, Failure<E>> {
         // Nothing of the user's runs under this lock.
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
@@ -134,7 +134,7 @@ impl<E> ErrGroup<E> {
     fn with_places(places: Option<Semaphore>) -> ErrGroup<E> {
         let failure = Mutex::new(Failure { error: None, panic: None });
         let context = context::current().with_cancel();
-        ErrGroup { shared: Arc::new(Shared { running: WaitGroup::new(), places, failure, context }) }
+        ErrGroup { shared: Arc::new(ErrGroupShared { running: WaitGroup::new(), places, failure, context }) }
     }
 
     /// Runs `f` in a new goroutine, under the group's [`context`](ErrGroup::context). In a group with a limit, waits for a

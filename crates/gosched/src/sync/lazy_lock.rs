@@ -10,7 +10,7 @@ use core::mem::replace;
 use core::ops::{Deref, DerefMut};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-use gosched_locks::State;
+use gosched_locks::OnceStage;
 
 use super::once::Once;
 
@@ -113,7 +113,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// ```
     #[inline]
     pub fn force_mut(this: &mut LazyLock<T, F>) -> &mut T {
-        if this.once.state() == State::Incomplete {
+        if this.once.state() == OnceStage::Incomplete {
             this.make();
         }
         match LazyLock::get_mut(this) {

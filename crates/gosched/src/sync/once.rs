@@ -5,12 +5,12 @@
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-use gosched_locks::{Poison, Start, State, Until};
+use gosched_locks::{OnceStage, Poison, Start, Until};
 
 use super::seam::{obtain, wake_line};
 use crate::waiter::{WaitReason, Waiter};
 
-type Core = gosched_locks::Once<Waiter>;
+type OnceCore = gosched_locks::Once<Waiter>;
 
 /// Runs something once, as `std::sync::Once`: the first caller runs it, others wait until it has ended.
 ///
@@ -21,7 +21,7 @@ type Core = gosched_locks::Once<Waiter>;
 /// START.call_once(|| println!("only once"));
 /// START.call_once(|| unreachable!());
 /// ```
-pub struct Once(Core);
+pub struct Once(OnceCore);
 
 impl UnwindSafe for Once {}
 impl RefUnwindSafe for Once {}
@@ -50,8 +50,8 @@ pub const ONCE_INIT: Once = Once::new();
 
 /// Ends the running when dropped, leaving the once in this state.
 struct Running<'a> {
-    once: &'a Core,
-    leave: State,
+    once: &'a OnceCore,
+    leave: OnceStage,
 }
 
 impl Drop for Running<'_> {
@@ -63,7 +63,7 @@ impl Drop for Running<'_> {
 }
 
 #[cold]
-fn wake_waiters(once: &Core) {
+fn wake_waiters(once: &OnceCore) {
     let line = {
         let _inside = crate::sched::Visitor::enter();
         once.line()
@@ -81,7 +81,7 @@ impl Once {
     #[inline]
     #[must_use]
     pub const fn new() -> Once {
-        Once(Core::new())
+        Once(OnceCore::new())
     }
 
     /// Runs `f` if nobody has yet; waits if somebody does just now. When it returns, some closure has run to its end.
@@ -155,9 +155,9 @@ impl Once {
                 Start::Poisoned => poisoned(),
                 Start::Running => self.await_end(Until::Finished),
                 Start::Run(before) => {
-                    let mut running = Running { once: &self.0, leave: State::Poisoned };
-                    f(&OnceState { poisoned: before == State::Poisoned });
-                    running.leave = State::Complete;
+                    let mut running = Running { once: &self.0, leave: OnceStage::Poisoned };
+                    f(&OnceState { poisoned: before == OnceStage::Poisoned });
+                    running.leave = OnceStage::Complete;
                     return;
                 }
             }
@@ -194,7 +194,7 @@ impl Once {
     pub fn wait(&self) {
         while !self.is_completed() {
             self.await_end(Until::Complete(Poison::Respected));
-            if self.0.state() == State::Poisoned {
+            if self.0.state() == OnceStage::Poisoned {
                 poisoned();
             }
         }
@@ -220,14 +220,14 @@ impl Once {
 
     /// The state; nobody runs, since the caller has it alone.
     #[inline]
-    pub(super) fn state(&mut self) -> State {
+    pub(super) fn state(&mut self) -> OnceStage {
         self.0.state()
     }
 
     /// Sets the state; nobody runs, since the caller has it alone.
     #[inline]
-    pub(super) fn set_state(&mut self, state: State) {
-        self.0 = Core::in_state(state);
+    pub(super) fn set_state(&mut self, state: OnceStage) {
+        self.0 = OnceCore::in_state(state);
     }
 }
 

@@ -7,7 +7,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-use gosched_locks::State;
+use gosched_locks::OnceStage;
 
 use super::once::Once;
 
@@ -164,7 +164,7 @@ impl<T> OnceLock<T> {
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         let value = self.value.get_mut().take()?;
-        self.once.set_state(State::Incomplete);
+        self.once.set_state(OnceStage::Incomplete);
         Some(value)
     }
 }
@@ -195,7 +195,7 @@ impl<T: Clone> Clone for OnceLock<T> {
 impl<T> From<T> for OnceLock<T> {
     fn from(value: T) -> OnceLock<T> {
         let mut once = Once::new();
-        once.set_state(State::Complete);
+        once.set_state(OnceStage::Complete);
         OnceLock { once, value: UnsafeCell::new(Some(value)) }
     }
 }

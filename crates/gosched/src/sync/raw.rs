@@ -7,7 +7,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use gosched_locks::{Acquire, Attempt, Node, TooManyReaders, Unlocked};
 
 use super::seam::{Obtained, wait_at, wait_within, wake_by, wake_line};
-use crate::sched::{Caller, Limit, MayWait, SCHED, Visitor};
+use crate::sched::{Caller, Inside, Limit, MayWait, SCHED, Visitor};
 use crate::timers::now;
 use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
@@ -70,7 +70,7 @@ fn lock_slow(core: &MutexCore, reason: WaitReason) {
     loop {
         let caller = Caller::enter_by(&may_wait);
         match core.acquire(&mut attempt) {
-            Acquire::Acquired => return caller.finish(),
+            Acquire::Acquired => return caller.leave(),
             Acquire::Wait(place) => {
                 let node = Node::new(attempt.since());
                 wait_at(caller, reason, place, &node);
@@ -101,7 +101,7 @@ fn lock_within(core: &MutexCore, limit: Limit) -> Obtained {
         let caller = Caller::enter_by(&may_wait);
         match core.acquire(&mut attempt) {
             Acquire::Acquired => {
-                caller.finish();
+                caller.leave();
                 return Obtained::Yes;
             }
             Acquire::Wait(place) => {
@@ -161,10 +161,10 @@ impl RawRwLock {
             Err(stopped) => return stopped.complete(self.try_read().then_some(())),
         };
         match self.0.read() {
-            Ok(Acquire::Acquired) => caller.finish(),
+            Ok(Acquire::Acquired) => caller.leave(),
             Ok(Acquire::Wait(place)) => wait_at(caller, WaitReason::RwLockRead, place, &Node::new(0)),
             Err(TooManyReaders) => {
-                caller.finish();
+                caller.leave();
                 too_many_readers();
             }
         }
@@ -219,7 +219,7 @@ impl RawRwLock {
         }
         let caller = Caller::enter_by(&may_wait);
         match self.0.await_readers() {
-            Acquire::Acquired => caller.finish(),
+            Acquire::Acquired => caller.leave(),
             Acquire::Wait(place) => wait_at(caller, WaitReason::RwLockWrite, place, &Node::new(0)),
         }
     }

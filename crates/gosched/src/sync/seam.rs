@@ -4,10 +4,10 @@
 
 use core::task::Waker;
 
-use gosched_locks::{Acquire, Line, Node, Place, RETRY};
+use gosched_locks::{Acquire, Line, LinePlace, Node, RETRY};
 use gosched_primitives::Outcome;
 
-use crate::sched::{Caller, Limit, Visitor};
+use crate::sched::{Caller, Inside, Limit, Visitor};
 use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
 const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes are theirs to give a meaning");
@@ -36,7 +36,7 @@ pub(super) fn obtain<'l, S: 'l>(
         }
     };
     match acquire() {
-        Acquire::Acquired => caller.finish(),
+        Acquire::Acquired => caller.leave(),
         Acquire::Wait(place) => wait_at(caller, reason, place, &Node::new(tag)),
     }
 }
@@ -73,7 +73,7 @@ pub(super) fn obtain_within<'l, S: 'l>(
     };
     match acquire() {
         Acquire::Acquired => {
-            caller.finish();
+            caller.leave();
             Obtained::Yes
         }
         Acquire::Wait(place) => {
@@ -93,7 +93,7 @@ pub(super) fn wait_within<S>(
     caller: Caller,
     reason: WaitReason,
     limit: Limit,
-    place: Place<'_, Waiter, S>,
+    place: LinePlace<'_, Waiter, S>,
     node: &Node<Waiter>,
 ) -> Outcome {
     // SAFETY: the node lies in a frame that stays until the waiter was woken by whoever took the node out of the line, or it
@@ -105,7 +105,7 @@ pub(super) fn wait_within<S>(
 pub(super) fn wait_at<S>(
     caller: Caller,
     reason: WaitReason,
-    place: Place<'_, Waiter, S>,
+    place: LinePlace<'_, Waiter, S>,
     node: &Node<Waiter>,
 ) {
     // SAFETY: the node lies in a frame that stays until the waiter is woken: which happens after it was taken out of the
@@ -113,18 +113,18 @@ pub(super) fn wait_at<S>(
     caller.wait(reason, |waiter| unsafe { place.take(node, waiter) });
 }
 
-/// Wakes the one, if any, that `release` takes out of its line. Never moves.
+/// Wakes the one, if any, that `release` takes out of its line, whose lock is free afterwards. Never moves.
 pub(super) fn wake_by(release: impl FnOnce() -> Option<Waiter>) {
     let visitor = Visitor::enter();
-    if let Some(waiter) = release() {
-        no_waker(visitor.wake(waiter));
-    }
+    let woken = release();
+    let [waker] = visitor.conclude((), [woken]);
+    no_waker(waker);
 }
 
 /// Wakes all that `next` gives out. Never moves.
 pub(super) fn wake_each(mut next: impl FnMut() -> Option<Waiter>) {
     loop {
-        let visitor = Visitor::enter();
+        let mut visitor = Visitor::enter();
         for _ in 0..WOKEN_AT_ONCE {
             match next() {
                 Some(waiter) => no_waker(visitor.wake(waiter)),

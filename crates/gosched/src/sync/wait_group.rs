@@ -21,7 +21,7 @@ use crate::thread::{Around, go_around};
 use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
-type Core = gosched_locks::Group<Waiter>;
+type GroupCore = gosched_locks::Group<Waiter>;
 
 /// Waits for a number of goroutines to be done, as Go's `sync.WaitGroup`.
 ///
@@ -44,11 +44,11 @@ type Core = gosched_locks::Group<Waiter>;
 /// assert_eq!(SUM.load(Ordering::Relaxed), 55);
 /// ```
 pub struct WaitGroup {
-    core: OnceLock<Arc<Core>>,
+    core: OnceLock<Arc<GroupCore>>,
 }
 
 /// One that was counted in, and is counted out when this is dropped.
-struct Counted(Arc<Core>);
+struct Counted(Arc<GroupCore>);
 
 impl Drop for Counted {
     fn drop(&mut self) {
@@ -75,8 +75,8 @@ impl WaitGroup {
         WaitGroup { core: OnceLock::new() }
     }
 
-    fn core(&self) -> &Arc<Core> {
-        self.core.get_or_init(|| Arc::new(Core::new()))
+    fn core(&self) -> &Arc<GroupCore> {
+        self.core.get_or_init(|| Arc::new(GroupCore::new()))
     }
 
     /// Adds `n`, which may be negative, to the counter. At 0 all who wait go on. Never moves.
@@ -213,7 +213,7 @@ impl<T> Around<T> for Counted {
 }
 
 /// Adds `n`, or says what the counter can't become.
-fn add(core: &Core, n: isize) -> Result<(), i128> {
+fn add(core: &GroupCore, n: isize) -> Result<(), i128> {
     match core.add(n) {
         Add::Counted => Ok(()),
         Add::OutOfRange(counter) => Err(counter),
@@ -222,7 +222,7 @@ fn add(core: &Core, n: isize) -> Result<(), i128> {
 }
 
 #[cold]
-fn add_last(core: &Core, n: isize) -> Result<(), i128> {
+fn add_last(core: &GroupCore, n: isize) -> Result<(), i128> {
     let added = {
         let _inside = Visitor::enter();
         core.add_last(n)

@@ -52,7 +52,7 @@ const BATCH: usize = 128;
 /// The longest wait that is rounded to milliseconds.
 const LONGEST_ROUNDED: Duration = Duration::from_secs(3600);
 
-type Room = [MaybeUninit<epoll::Event>; BATCH];
+type EventRoom = [MaybeUninit<epoll::Event>; BATCH];
 
 /// How a wait waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(crate) enum How {
 
 /// What became of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct SourceReport {
     pub(crate) source: u64,
     pub(crate) input: bool,
     pub(crate) output: bool,
@@ -107,7 +107,7 @@ impl Epoll {
     }
 
     /// Passes on what is reported. Returns how many reports there were, bell and timer aside.
-    pub(crate) fn wait(&self, how: How, mut each: impl FnMut(Report)) -> usize {
+    pub(crate) fn wait(&self, how: How, mut each: impl FnMut(SourceReport)) -> usize {
         let mut room = [const { MaybeUninit::uninit() }; BATCH];
         let events = match how {
             How::Look => self.collect(&mut room, Some(Duration::ZERO)),
@@ -123,7 +123,7 @@ impl Epoll {
                 (TIMER, How::Block(_)) => self.timer.get().into_iter().for_each(silence),
                 (source, _) => {
                     reports += 1;
-                    each(Report {
+                    each(SourceReport {
                         source,
                         input: flags.intersects(INPUT),
                         output: flags.intersects(OUTPUT),
@@ -136,7 +136,7 @@ impl Epoll {
     }
 
     /// Waits by `epoll_wait`, to the millisecond. Nothing, if a signal came first.
-    fn collect<'r>(&self, room: &'r mut Room, limit: Option<Duration>) -> &'r mut [epoll::Event] {
+    fn collect<'r>(&self, room: &'r mut EventRoom, limit: Option<Duration>) -> &'r mut [epoll::Event] {
         match epoll::wait(&self.set, &mut room[..], limit.map(timespec).as_ref()) {
             Ok((events, _)) => events,
             Err(_) => &mut [],
@@ -144,7 +144,7 @@ impl Epoll {
     }
 
     /// Waits for `limit` at most, to the nanosecond.
-    fn collect_timed<'r>(&self, room: &'r mut Room, limit: Duration) -> &'r mut [epoll::Event] {
+    fn collect_timed<'r>(&self, room: &'r mut EventRoom, limit: Duration) -> &'r mut [epoll::Event] {
         if self.timer.get().is_none() {
             match pwait2(&self.set, room, limit) {
                 Ok(n) => {
@@ -159,7 +159,7 @@ impl Epoll {
     }
 
     /// As [`collect_timed`](Epoll::collect_timed), for kernels before 5.11.
-    fn collect_by_timer<'r>(&self, room: &'r mut Room, limit: Duration) -> &'r mut [epoll::Event] {
+    fn collect_by_timer<'r>(&self, room: &'r mut EventRoom, limit: Duration) -> &'r mut [epoll::Event] {
         match self.set_timer(limit) {
             Ok(()) => self.collect(room, None),
             // No descriptor left for the timer: to the next millisecond. Whoever waits looks at the clock afterwards.
@@ -205,7 +205,7 @@ fn silence(fd: &OwnedFd) {
 }
 
 /// `epoll_pwait2`, which `rustix` makes only where it need not be asked whether the kernel has it. `Err` is the error number.
-fn pwait2(set: &OwnedFd, room: &mut Room, limit: Duration) -> Result<usize, i32> {
+fn pwait2(set: &OwnedFd, room: &mut EventRoom, limit: Duration) -> Result<usize, i32> {
     let limit = libc::timespec {
         tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: limit.subsec_nanos().into(),
@@ -234,7 +234,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::time::Instant;
 
-    fn look(epoll: &Epoll, how: How) -> Vec<Report> {
+    fn look(epoll: &Epoll, how: How) -> Vec<SourceReport> {
         let mut reports = Vec::new();
         epoll.wait(how, |report| reports.push(report));
         reports
@@ -248,12 +248,12 @@ mod tests {
         epoll.add(ours.as_fd(), 7).unwrap();
         assert_eq!(
             look(&epoll, How::Look),
-            [Report { source: 7, input: false, output: true, special: false }]
+            [SourceReport { source: 7, input: false, output: true, special: false }]
         );
         assert_eq!(look(&epoll, How::Look), []);
         for _ in 0..2 {
             theirs.write_all(b"x").unwrap();
-            let [Report { source: 7, input: true, .. }] = look(&epoll, How::Block(None))[..] else {
+            let [SourceReport { source: 7, input: true, .. }] = look(&epoll, How::Block(None))[..] else {
                 panic!("no report of input")
             };
             assert_eq!(look(&epoll, How::Look), []);

@@ -4,25 +4,25 @@ use std::os::fd::RawFd;
 
 /// What a call does that can't be completed at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum BlockingMode {
     Blocking,
     NonBlocking,
 }
 
 /// The mode of `fd`. One that is not open is blocking: whatever is done to it fails.
-pub(crate) fn mode(fd: RawFd) -> Mode {
+pub(crate) fn mode(fd: RawFd) -> BlockingMode {
     match flags(fd) {
-        Some(flags) if flags & libc::O_NONBLOCK != 0 => Mode::NonBlocking,
-        _ => Mode::Blocking,
+        Some(flags) if flags & libc::O_NONBLOCK != 0 => BlockingMode::NonBlocking,
+        _ => BlockingMode::Blocking,
     }
 }
 
 /// Gives `fd` that mode. What is not open has none.
-pub(crate) fn set_mode(fd: RawFd, mode: Mode) {
+pub(crate) fn set_mode(fd: RawFd, mode: BlockingMode) {
     let Some(before) = flags(fd) else { return };
     let after = match mode {
-        Mode::Blocking => before & !libc::O_NONBLOCK,
-        Mode::NonBlocking => before | libc::O_NONBLOCK,
+        BlockingMode::Blocking => before & !libc::O_NONBLOCK,
+        BlockingMode::NonBlocking => before | libc::O_NONBLOCK,
     };
     if after != before {
         // SAFETY: takes numbers; whoever has the descriptor expects this.

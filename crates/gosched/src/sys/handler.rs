@@ -89,14 +89,3 @@ pub(crate) fn send(tid: i32, signal: c_int) {
         libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, signal);
     }
 }
-
-/// Program counter, stack pointer and frame pointer of what a handler interrupted.
-///
-/// # Safety
-/// `context` is what the kernel passed to the handler.
-pub(crate) unsafe fn interrupted(context: *mut c_void) -> (usize, usize, usize) {
-    // SAFETY: by contract a ucontext.
-    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let get = |which: c_int| registers[which as usize] as usize;
-    (get(libc::REG_RIP), get(libc::REG_RSP), get(libc::REG_RBP))
-}

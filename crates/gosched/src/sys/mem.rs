@@ -2,6 +2,8 @@
 
 use core::ptr::NonNull;
 
+use gosched_switch::arch::PAGE_SIZE;
+
 /// Maps `bytes` of zeroed, page-aligned memory that is never unmapped and costs nothing until touched.
 /// `None` when the system has none left.
 pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
@@ -48,30 +50,5 @@ pub(crate) fn prefer_large_pages(base: NonNull<u8>, bytes: usize) {
 /// Makes the lowest page of a mapping inaccessible, so that running over its lower end faults.
 pub(crate) fn guard_lowest_page(base: NonNull<u8>) -> bool {
     // SAFETY: the caller owns the mapping; nothing lives in its lowest page yet.
-    unsafe { libc::mprotect(base.as_ptr().cast(), page_size(), libc::PROT_NONE) == 0 }
-}
-
-/// The size of a page.
-pub(crate) fn page_size() -> usize {
-    // SAFETY: sysconf has no preconditions.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(size).unwrap_or(4096)
-}
-
-/// Copies memory that others may be writing to meanwhile, which Rust's own copies must not. What is written meanwhile
-/// comes out old, new or mixed.
-///
-/// # Safety
-/// The bytes from `from` on, as many as `to` has, are mapped and readable throughout.
-pub(crate) unsafe fn copy_racing(from: usize, to: &mut [u8]) {
-    // SAFETY: reads what the contract says is there, and writes `to`. The direction flag is clear, as the ABI demands.
-    unsafe {
-        core::arch::asm!(
-            "rep movsb",
-            inout("rcx") to.len() => _,
-            inout("rsi") from => _,
-            inout("rdi") to.as_mut_ptr() => _,
-            options(nostack, preserves_flags),
-        );
-    }
+    unsafe { libc::mprotect(base.as_ptr().cast(), PAGE_SIZE, libc::PROT_NONE) == 0 }
 }

@@ -13,6 +13,8 @@ use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use gosched_switch::arch::PAGE_SIZE;
+
 use super::mem;
 
 const ALT_STACK_BYTES: usize = 64 * 1024;
@@ -37,7 +39,7 @@ pub(crate) struct AlternateStack(NonNull<u8>);
 impl AlternateStack {
     /// `None` without memory for it. A thread then goes without: an overflow still ends the process, only less politely.
     pub(crate) fn new() -> Option<AlternateStack> {
-        let base = mem::map_forever(ALT_STACK_BYTES + mem::page_size())?;
+        let base = mem::map_forever(ALT_STACK_BYTES + PAGE_SIZE)?;
         mem::guard_lowest_page(base).then_some(AlternateStack(base))
     }
 
@@ -46,7 +48,7 @@ impl AlternateStack {
         // SAFETY: the stack described lies inside the mapping, above its guard page, and is never unmapped.
         unsafe {
             let stack = libc::stack_t {
-                ss_sp: self.0.as_ptr().add(mem::page_size()).cast(),
+                ss_sp: self.0.as_ptr().add(PAGE_SIZE).cast(),
                 ss_flags: 0,
                 ss_size: ALT_STACK_BYTES,
             };

@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::io;
 
 /// What a thread's first function looks like to pthread.
-pub(crate) type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+pub(crate) type ThreadMain = extern "C" fn(*mut c_void) -> *mut c_void;
 
 /// Threads of ours.
 static OURS: AtomicU32 = AtomicU32::new(0);
@@ -42,7 +42,7 @@ pub(crate) fn in_process() -> Option<usize> {
 }
 
 /// Starts a detached thread with a stack of `stack_bytes`.
-pub(crate) fn spawn(stack_bytes: usize, start: Start, arg: *mut c_void) -> io::Result<()> {
+pub(crate) fn spawn(stack_bytes: usize, start: ThreadMain, arg: *mut c_void) -> io::Result<()> {
     let mut attr = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut id = MaybeUninit::<libc::pthread_t>::uninit();
     OURS.fetch_add(1, Ordering::Relaxed);
@@ -161,19 +161,10 @@ pub(crate) fn set_name(name: &CStr) {
 #[must_use]
 pub(crate) struct TightTimerSlack(PhantomData<*mut ()>);
 
-/// The usual slack is a thousandth of this, which is what the kernel itself grants to `poll`.
-const LONG_SLEEP: Duration = Duration::from_millis(50);
-
 impl TightTimerSlack {
     pub(crate) fn begin() -> TightTimerSlack {
         set_timer_slack(1);
         TightTimerSlack(PhantomData)
-    }
-
-    /// For a sleep that takes so long, unless that is so long that it is not worth two system calls (0.5 µs, 2026-11-18): a server
-    /// that sleeps between requests has nothing but time-outs far away.
-    pub(crate) fn for_sleep(limit: Duration) -> Option<TightTimerSlack> {
-        (limit < LONG_SLEEP).then(TightTimerSlack::begin)
     }
 }
 
@@ -191,26 +182,13 @@ fn set_timer_slack(nanos: u64) {
     }
 }
 
-/// How long the kernel lets a thread run at a time while others want the CPU, where it can be told (Linux 6.12). Shorter slices
-/// come sooner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub(crate) enum TimeSlice {
-    /// For the monitor: a few microseconds of work, now.
-    Shortest = 100_000,
-    /// For those who have a P.
-    Short = 200_000,
-    /// For those who compute without one.
-    Long = 100_000_000,
-}
-
-/// Asks for a time slice for a thread of this process; 0 is the calling one. Where the kernel does not take it, nothing
+/// Asks the kernel to let a thread of this process run for so long at a time while others want the CPU; 0 is the calling one. Where the kernel does not take it, nothing
 /// changes.
 ///
 /// What the thread starts, be it a thread or a program, gets the kernel's default again, not this slice: user code starts both without
 /// our knowing. But a thread that resets the slice for its children resets a nice value below 0, too. So with
 /// such a one nothing is asked for.
-pub(crate) fn set_time_slice(tid: i32, slice: TimeSlice) {
+pub(crate) fn set_time_slice(tid: i32, nanos: u64) {
     /// The kernel's `struct sched_attr`, as far as it is needed here.
     #[repr(C)]
     struct SchedAttr {
@@ -232,7 +210,7 @@ pub(crate) fn set_time_slice(tid: i32, slice: TimeSlice) {
         if got == 0 && attr.policy == libc::SCHED_OTHER as u32 && attr.nice >= 0 {
             attr.size = size;
             attr.flags |= libc::SCHED_FLAG_RESET_ON_FORK as u64;
-            attr.runtime = slice as u64;
+            attr.runtime = nanos;
             libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0);
         }
     }

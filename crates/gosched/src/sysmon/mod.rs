@@ -13,91 +13,42 @@
 //!
 //! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of what it has to say (the
 //! reporter says it), and runs nothing of the user's. It takes a P only
-//! while work waits for one. What it remembers of a P is in [`Seen`], which nobody else touches.
+//! while work waits for one. What it remembers of a P is in [`SeenP`], which nobody else touches.
 
-mod pace;
+mod housekeeping;
 mod probe;
 mod seen;
-mod stall;
-mod tidy;
+mod stint;
 
 use core::ffi::c_void;
-use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
-use gosched_primitives::{Dormant, Retaking, TakerToken, Wake};
+use gosched_primitives::{Dormant, TakerToken, Wake};
+use gosched_rules::limit::{self, SLOW_HAND_OFF, SLOW_START};
+use gosched_rules::pace::{DeadlockPatience, Tick};
+use gosched_rules::slice::{self, Asked, BlockingVerdict, Look, RunningVerdict, TakeReason};
 
+use crate::debug;
 use crate::dump;
 use crate::fatal::{fatal, write_stderr};
 use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
-use crate::runtime::debug;
-use crate::sched::{Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT, heavy_barrier};
-use crate::sys::thread::{self, Defaults, TightTimerSlack, TimeSlice};
+use crate::sched::policy::pressure::Hogs;
+use crate::sched::policy::time_slices::{self, TimeSlice};
+use crate::sched::policy::{self, timer_slack};
+use crate::sched::{Candidate, Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT};
+use crate::sys::clock;
+use crate::sys::thread::{self, Defaults};
 use crate::timers::{self, now};
-use pace::{Pace, Patience};
-use tidy::Housekeeping;
+use housekeeping::Housekeeping;
 
 pub(crate) use probe::Probe;
-pub(crate) use seen::Seen;
-pub(crate) use stall::Held;
+pub(crate) use seen::SeenP;
+pub(crate) use stint::Stint;
 
-/// How long a goroutine may hold its P while others wait, before it is asked to yield: by the wall clock, since that is what the
-/// others wait by. And how long it may compute, by its thread's own time, before its P is taken (S37).
-const TIME_SLICE: u64 = 10_000_000;
-/// How long it may keep its P by the wall clock, if the kernel does not let it use its slice up.
-const LONGEST_HOLD: u64 = 100_000_000;
-/// How long it may go on computing after it was asked to yield, and how long by the wall clock.
-const ANSWER_WITHIN: u64 = 1_000_000;
-const LONGEST_ANSWER: u64 = 20_000_000;
-/// How long a P may be out of touch before its thread is asked whether it is blocked (D2).
-const OUT_OF_TOUCH: u64 = 100_000;
-/// After a longer pause than this, a P that has moved may have been blocked for long, too.
-const LONG_PAUSE: u64 = 2_000_000;
-/// How long a P may sit in an announced blocking call when nobody wants it (S36).
-const BLOCKING_UNWANTED: u64 = 10_000_000;
-/// Beyond the soft limit, one hand-off of a blocked thread in this time; beyond twice the limit in twice this time, and so
-/// on.
-const SLOW_HAND_OFF: u64 = 1_000_000;
-/// As `SLOW_HAND_OFF`, for goroutines that were held back: each may cost another thread, and the wait of the others be long.
-const SLOW_START: u64 = 50_000_000;
-/// The most doublings of those times.
-const SLOWEST: u32 = 8;
-/// How long new goroutines stand behind woken ones after one was found computing beyond its slice.
-const PRESSURE_LASTS: u64 = 100_000_000;
 const STACK_BYTES: usize = 128 * 1024;
-
-/// Whom a request to yield is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    /// One that has computed for most of its slice.
-    Computing,
-    /// One that has held its P for that long; but the kernel ran others, too.
-    Held,
-}
-
-/// What is to be done with a P that runs.
-enum Verdict {
-    Leave,
-    /// Look again soon: it is blocked, but perhaps only just.
-    Suspect,
-    /// Ask its goroutine to yield.
-    Ask(Asked),
-    /// It would be taken, but its M is inside the runtime: tell it to give the P up itself.
-    Insist,
-    /// Take it from this M.
-    Take(&'static M, Taken),
-}
-
-/// A retake that was begun.
-struct Begun {
-    p: &'static P,
-    m: &'static M,
-    kind: Taken,
-    retaking: Retaking,
-}
 
 /// Where the monitor sleeps while all Ps are idle (S33, S34).
 static DORMANT: Dormant = Dormant::new();
@@ -117,11 +68,11 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-sysmon");
     // SAFETY: `start` passed this, for ever.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
-    let _slack = TightTimerSlack::begin();
-    thread::set_time_slice(0, TimeSlice::Shortest);
-    let mut pace = Pace::new();
+    let _slack = timer_slack::for_thread();
+    time_slices::ask(0, TimeSlice::Shortest);
+    let mut pace = policy::pace::new();
     let mut monitor = Monitor::new();
-    let mut patience = Patience::new();
+    let mut patience = DeadlockPatience::new();
     let stall_limit = debug::get().stall.map(|limit| limit.as_nanos() as u64);
     let mut housekeeping = Housekeeping::new(now());
     loop {
@@ -136,13 +87,13 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
                     continue;
                 }
                 Wake::Woken => {
-                    pace = Pace::new();
-                    patience = Patience::new();
+                    pace = policy::pace::new();
+                    patience = DeadlockPatience::new();
                     housekeeping.renew();
                 }
             }
         }
-        std::thread::sleep(pace.pause());
+        std::thread::sleep(Duration::from_nanos(pace.pause()));
         if SCHED.is_stopped() {
             await_start();
             continue;
@@ -150,20 +101,20 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
         let now = now();
         since::set_clock(now);
         let tick = monitor.tick(now);
-        let stalls = stall_limit.map_or(Tick::Idle, |limit| stall::look(limit, now));
+        let stalls = stall_limit.map_or(Tick::Idle, |limit| stint::look(limit, now));
         pace.note(tick.max(stalls));
         if pace.is_costly() {
-            pace.charge(probe::own_cpu_time(), timers::now());
+            pace.charge(clock::own_cpu(), timers::now());
         }
     }
 }
 
 /// Ends the process if no goroutine can ever run again; else says how long to sleep before the next look, if one is needed:
 /// while only threads that are not ours stand in the way (S48).
-fn look_for_deadlock(patience: &mut Patience) -> Option<Duration> {
+fn look_for_deadlock(patience: &mut DeadlockPatience) -> Option<Duration> {
     match SCHED.check_dead() {
         Deadlock::No => None,
-        Deadlock::ThreadsInTheWay => Some(patience.next()),
+        Deadlock::ThreadsInTheWay => Some(Duration::from_nanos(patience.wait())),
         Deadlock::Yes => dump::deadlock(),
         Deadlock::OutOfStacks => {
             SCHED.end_out_of_stacks();
@@ -183,23 +134,6 @@ fn await_start() {
     }
 }
 
-/// What a tick came to, for the pace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Tick {
-    /// All Ps are idle.
-    Idle,
-    /// A P is busy, but with no goroutine.
-    Quiet,
-    /// Goroutines run, and every P has been back in the scheduler since the last tick.
-    Calm,
-    /// A goroutine runs on, or is in a blocking call with its P.
-    Busy,
-    /// A P is blocked, but perhaps only just.
-    Suspect,
-    /// A P was taken from a thread that is blocked: more will follow.
-    HandedOff,
-}
-
 struct Monitor {
     slow_hand_off: Slow,
     slow_start: Slow,
@@ -209,8 +143,7 @@ struct Monitor {
     stacks_tried_at: u64,
     /// When the last tick was.
     ticked_at: u64,
-    /// When a goroutine was last found computing beyond its slice while others waited.
-    hogged_at: Option<u64>,
+    hogs: Hogs,
 }
 
 impl Monitor {
@@ -223,15 +156,14 @@ impl Monitor {
             warned_of_stacks: false,
             stacks_tried_at: 0,
             ticked_at: 0,
-            hogged_at: None,
+            hogs: Hogs::new(),
         }
     }
 
     fn tick(&mut self, now: u64) -> Tick {
         let mut tick = Tick::Quiet;
         let pause = now.saturating_sub(core::mem::replace(&mut self.ticked_at, now));
-        let pressure = self.hogged_at.is_some_and(|at| now.saturating_sub(at) < PRESSURE_LASTS);
-        SCHED.set_under_pressure(pressure);
+        let pressure = self.hogs.look(now);
         if SCHED.held_back() > 0 {
             self.let_go(now);
             tick = Tick::Busy;
@@ -246,9 +178,7 @@ impl Monitor {
         if waiting {
             SCHED.end_trust();
         }
-        let mut taker = SCHED.taker.lock();
-        let mut begun: [Option<Begun>; MAX_AT_ONCE] = [const { None }; MAX_AT_ONCE];
-        let mut places = begun.iter_mut();
+        let mut takes = SCHED.takes();
         for p in SCHED.all_p() {
             match p.status() {
                 PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
@@ -256,48 +186,54 @@ impl Monitor {
                 PStatus::Running => {
                     let moved = p.seen.has_moved(p.sched_tick());
                     tick = tick.max(if moved { Tick::Calm } else { Tick::Busy });
-                    if !waiting {
-                        continue;
-                    }
-                    match self.look(p, now, pause, &mut taker) {
-                        Verdict::Leave | Verdict::Ask(_) | Verdict::Insist => {}
-                        Verdict::Suspect => tick = tick.max(Tick::Suspect),
-                        Verdict::Take(m, kind) => {
-                            let Some(place) = places.next() else { break };
-                            *place = begin(p, m, kind, &mut taker);
+                    let Some(m) = p.m().filter(|_| waiting) else { continue };
+                    match self.look(p, m, now, pause, takes.taker()) {
+                        RunningVerdict::Leave | RunningVerdict::Ask(_) | RunningVerdict::Insist => {}
+                        RunningVerdict::Suspect => tick = tick.max(Tick::Suspect),
+                        // The others wait for the next tick.
+                        RunningVerdict::Take(_) if takes.is_full() => break,
+                        RunningVerdict::Take(TakeReason::Blocked) => {
+                            takes.begin(Candidate { p, m, why: Taken::Blocked })
+                        }
+                        RunningVerdict::Take(TakeReason::Computing) => {
+                            takes.begin(Candidate { p, m, why: Taken::Computing })
                         }
                     }
                 }
             }
         }
-        if begun.iter().any(Option::is_some) {
-            heavy_barrier();
-        }
-        for begun in begun.into_iter().flatten() {
-            if finish(begun, &mut taker) == Some(Taken::Blocked) {
-                tick = Tick::HandedOff;
+        takes.finish(|from, taken| match taken {
+            Some(p) => {
+                if from.why == Taken::Computing {
+                    time_slices::ask(from.m.tid(), TimeSlice::Long);
+                } else {
+                    tick = Tick::HandedOff;
+                }
+                SCHED.hand_off_p(p);
             }
-        }
+            None if from.why == Taken::Computing => from.p.insist(),
+            None => {}
+        });
         tick
     }
 
-    /// Judges a P that runs, `pause` after the last tick. Asks by itself.
-    fn look(&mut self, p: &'static P, now: u64, pause: u64, taker: &mut TakerToken) -> Verdict {
-        let Some(m) = p.m() else { return Verdict::Leave };
+    /// Judges a P that runs on `m`, `pause` after the last tick. Asks by itself.
+    fn look(&mut self, p: &P, m: &'static M, now: u64, pause: u64, taker: &mut TakerToken) -> RunningVerdict {
         let verdict = judge(p, m, now, pause);
         match verdict {
-            Verdict::Ask(asked) => {
+            RunningVerdict::Ask(asked) => {
                 if asked == Asked::Computing {
-                    self.hogged_at = Some(now);
-                    SCHED.set_under_pressure(true);
+                    self.hogs.found(now);
                 }
                 let _ = m.owner.request_preempt(taker);
             }
-            Verdict::Insist => {
+            RunningVerdict::Insist => {
                 p.insist();
                 let _ = m.owner.request_preempt(taker);
             }
-            Verdict::Take(_, Taken::Blocked) if !self.may_hand_off(m, now) => return Verdict::Leave,
+            RunningVerdict::Take(TakeReason::Blocked) if !self.may_hand_off(m, now) => {
+                return RunningVerdict::Leave;
+            }
             _ => {}
         }
         verdict
@@ -305,7 +241,7 @@ impl Monitor {
 
     /// Beyond the soft limit, hand-offs of blocked threads are few and far between (D1).
     fn may_hand_off(&mut self, m: &M, now: u64) -> bool {
-        if SCHED.lost_to_blocking() < SOFT_LIMIT {
+        if !limit::is_reached(SCHED.lost_to_blocking(), SOFT_LIMIT) {
             return true;
         }
         if !self.warned {
@@ -336,7 +272,7 @@ impl Monitor {
 
     /// Lets goroutines go that were held back: as many as threads came free, or one once in a while.
     fn let_go(&mut self, now: u64) {
-        let room = SOFT_LIMIT.saturating_sub(SCHED.lost_to_blocking());
+        let room = limit::room_to_start(SCHED.lost_to_blocking(), SOFT_LIMIT);
         if room > 0 {
             SCHED.let_go(room as usize);
         } else if self.slow_start.is_due(now) {
@@ -354,8 +290,8 @@ struct Slow {
 
 impl Slow {
     fn is_due(&mut self, now: u64) -> bool {
-        let excess = SCHED.lost_to_blocking().saturating_sub(SOFT_LIMIT) / SOFT_LIMIT;
-        let due = now.saturating_sub(self.last) >= self.every << excess.min(SLOWEST);
+        let interval = limit::slow_interval(self.every, SCHED.lost_to_blocking(), SOFT_LIMIT);
+        let due = now.saturating_sub(self.last) >= interval;
         if due {
             self.last = now;
         }
@@ -363,85 +299,38 @@ impl Slow {
     }
 }
 
-/// Retakes tried in one tick; the others wait for the next.
-const MAX_AT_ONCE: usize = 16;
-
-/// Takes a P from an announced blocking call: at the next tick if somebody wants it, else after 10 ms (S36). From a goroutine
-/// that makes one short call after the other, at the end of its slice if work `is_waiting`: it can't be asked inside a call.
-fn retake_blocking(p: &'static P, now: u64, is_waiting: bool) -> Tick {
-    let waited = p.seen.blocking_for(p.blocking_tick(), now);
-    let slice_is_over = p.seen.unchanged_for(None, p.sched_tick(), now) >= TIME_SLICE;
-    let wanted =
-        (waited > 0 && (p.has_work() || SCHED.nobody_would_find_work())) || (is_waiting && slice_is_over);
-    if !(wanted || waited > BLOCKING_UNWANTED) || !SCHED.take_from_blocking(p, PStatus::Idle) {
+/// Takes a P from an announced blocking call, if it is time (S36).
+fn retake_blocking(p: &'static P, now: u64, work_waits: bool) -> Tick {
+    let verdict = slice::judge_blocking(&slice::BlockingLook {
+        waited: p.seen.blocking_for(p.blocking_tick(), now),
+        unchanged_for: p.seen.unchanged_for(None, p.sched_tick(), now),
+        has_work: p.has_work(),
+        nobody_would_look: SCHED.nobody_would_find_work(),
+        work_waits,
+    });
+    if verdict == BlockingVerdict::Leave {
         return Tick::Busy;
     }
+    let Some(p) = SCHED.take_from_blocking(p) else { return Tick::Busy };
     SCHED.hand_off_p(p);
-    if wanted { Tick::HandedOff } else { Tick::Busy }
+    if verdict == BlockingVerdict::Wanted { Tick::HandedOff } else { Tick::Busy }
 }
 
-fn judge(p: &P, m: &'static M, now: u64, pause: u64) -> Verdict {
-    let unchanged = p.seen.unchanged_for(Some(m), p.sched_tick(), now);
-    let in_touch = unchanged < OUT_OF_TOUCH;
-    if in_touch && pause < LONG_PAUSE {
-        return Verdict::Leave;
+/// What becomes of a P that runs on `m` while work waits. Notes when it was asked to yield.
+fn judge(p: &P, m: &'static M, now: u64, pause: u64) -> RunningVerdict {
+    let unchanged_for = p.seen.unchanged_for(Some(m), p.sched_tick(), now);
+    let look = Look {
+        unchanged_for,
+        pause,
+        inside: m.owner.in_runtime(),
+        asked_at: p.seen.asked_at(),
+        quantum: policy::quantum::now(),
+    };
+    let is_blocked = || m.probe.is_blocked(m.tid());
+    let computed = || p.seen.computed(clock::cpu_of(m.tid()), unchanged_for);
+    let verdict = slice::judge(&look, is_blocked, computed);
+    if let RunningVerdict::Ask(_) = verdict {
+        p.seen.set_asked_at(unchanged_for);
     }
-    // One that is inside can be asked, but neither is it blocked, nor can its P be taken.
-    let inside = m.owner.in_runtime();
-    if !inside && m.probe.is_blocked(m.tid()) {
-        return if in_touch { Verdict::Suspect } else { Verdict::Take(m, Taken::Blocked) };
-    }
-    if in_touch {
-        return Verdict::Leave;
-    }
-    let computed = p.seen.computed(probe::cpu_time(m.tid()), unchanged);
-    match p.seen.asked_at.load(Ordering::Relaxed) {
-        0 if unchanged < TIME_SLICE => Verdict::Leave,
-        0 => {
-            p.seen.asked_at.store(unchanged, Ordering::Relaxed);
-            Verdict::Ask(if 2 * computed >= unchanged { Asked::Computing } else { Asked::Held })
-        }
-        asked_at if !has_had_its_time(computed, unchanged, unchanged - asked_at) => Verdict::Leave,
-        _ if inside => Verdict::Insist,
-        _ => Verdict::Take(m, Taken::Computing),
-    }
-}
-
-/// Whether a goroutine that computes loses its P, `asked` after it was asked to yield. On a machine that is busy with others
-/// it is given the time to use its slice up, and to answer.
-fn has_had_its_time(computed: u64, unchanged: u64, asked: u64) -> bool {
-    let slice = TIME_SLICE * u64::from((SCHED.computing_without_p() / (4 * SCHED.procs())).max(1));
-    if computed < slice {
-        return unchanged >= LONGEST_HOLD + LONGEST_ANSWER;
-    }
-    asked >= LONGEST_ANSWER || (asked >= ANSWER_WITHIN && computed >= slice + ANSWER_WITHIN)
-}
-
-fn begin(p: &'static P, m: &'static M, kind: Taken, taker: &mut TakerToken) -> Option<Begun> {
-    let retaking = m.owner.begin_retake(taker)?;
-    SCHED.count_taken(m, kind);
-    Some(Begun { p, m, kind, retaking })
-}
-
-/// Takes the P if the M is still in user code, and hands it to somebody else.
-fn finish(begun: Begun, taker: &mut TakerToken) -> Option<Taken> {
-    let Begun { p: looked_at, m, kind, retaking } = begun;
-    match m.owner.finish_retake_with(taker, retaking, || m.p()) {
-        Some(Some(p)) => {
-            p.stop();
-            m.probe.close();
-            if kind == Taken::Computing {
-                thread::set_time_slice(m.tid(), TimeSlice::Long);
-            }
-            SCHED.hand_off_p(p);
-            Some(kind)
-        }
-        _ => {
-            if kind == Taken::Computing {
-                looked_at.insist();
-            }
-            SCHED.count_kept(m);
-            None
-        }
-    }
+    verdict
 }

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::m::M;
 
 /// What the monitor last saw of a P.
-pub(crate) struct Seen {
+pub(crate) struct SeenP {
     /// The count of picks at the last tick.
     glanced: AtomicU32,
     m: AtomicPtr<M>,
@@ -15,19 +15,19 @@ pub(crate) struct Seen {
     /// The thread's CPU time when the tick was first seen again; 0 until then.
     cpu: AtomicU64,
     /// How long it had shown this tick when it was asked to yield; 0 if it was not.
-    pub(super) asked_at: AtomicU64,
+    asked_at: AtomicU64,
     blocking_tick: AtomicU32,
     blocking_since: AtomicU64,
 }
 
-impl Seen {
+impl SeenP {
     /// The tick that the last judgement was about.
     pub(crate) fn judged_tick(&self) -> u32 {
         self.sched_tick.load(Ordering::Relaxed)
     }
 
-    pub(crate) const fn new() -> Seen {
-        Seen {
+    pub(crate) const fn new() -> SeenP {
+        SeenP {
             glanced: AtomicU32::new(0),
             m: AtomicPtr::new(core::ptr::null_mut()),
             sched_tick: AtomicU32::new(0),
@@ -37,6 +37,15 @@ impl Seen {
             blocking_tick: AtomicU32::new(0),
             blocking_since: AtomicU64::new(0),
         }
+    }
+
+    /// How long it had shown this tick when it was asked to yield, if it was.
+    pub(super) fn asked_at(&self) -> Option<u64> {
+        Some(self.asked_at.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    }
+
+    pub(super) fn set_asked_at(&self, unchanged: u64) {
+        self.asked_at.store(unchanged, Ordering::Relaxed);
     }
 
     /// Whether the P has been back in the scheduler since this was last asked.
@@ -77,7 +86,7 @@ impl Seen {
         }
     }
 
-    /// As [`unchanged_for`](Seen::unchanged_for), for the tick of blocking calls.
+    /// As [`unchanged_for`](SeenP::unchanged_for), for the tick of blocking calls.
     pub(super) fn blocking_for(&self, tick: u32, now: u64) -> u64 {
         if self.blocking_tick.load(Ordering::Relaxed) == tick {
             return now.saturating_sub(self.blocking_since.load(Ordering::Relaxed));

@@ -15,8 +15,9 @@ use gosched_primitives::{Token, Unpark, Wake};
 
 use crate::g::{G, Name};
 use crate::m;
-use crate::sched::{self, Caller, Commit, Rt};
-use crate::timers::{self, Action, Timer};
+use crate::m::Worker;
+use crate::sched::{self, Caller, Commit};
+use crate::timers::{self, Action, TimerNode};
 use crate::waiter::{ThreadParker, WaitReason, Waiter};
 
 /// A goroutine, or a thread that is not ours, as others refer to it.
@@ -191,7 +192,7 @@ pub fn park_timeout(limit: Duration) {
     };
     let Some(g) = caller.g() else { return park_thread_timeout(limit) };
     let id = g.id();
-    let timer = Timer::new(Action::EndPark(g.into(), id));
+    let timer = TimerNode::new(Action::EndPark(g.into(), id));
     let when = timers::when_after(limit);
     let _ = caller.wait_unless(WaitReason::Park, |_| match g.token.park(id) {
         Token::Consumed => Commit::Refuse,
@@ -202,7 +203,7 @@ pub fn park_timeout(limit: Duration) {
         }
     });
     // Inside the runtime, as everything that takes its locks.
-    let _rt = Rt::enter();
+    let _inside = Worker::enter();
     let _ = timer.disarm();
 }
 

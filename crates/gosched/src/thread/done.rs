@@ -23,7 +23,7 @@ impl RefUnwindSafe for Done {}
 /// Whether a channel was made by this call: then it is the caller who sees to it that it will be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(super) enum Made {
+pub(super) enum ChanMade {
     Now,
     Before,
 }
@@ -57,19 +57,19 @@ impl Done {
     }
 
     /// The channel. After the result was taken it is a new one each time.
-    pub(super) fn get_or_make(&self) -> (Arc<TimerChan>, Made) {
+    pub(super) fn get_or_make(&self) -> (Arc<TimerChan>, ChanMade) {
         if let Some(chan) = self.get() {
-            return (chan, Made::Before);
+            return (chan, ChanMade::Before);
         }
         let chan = TimerChan::signal(None);
         let word = Arc::into_raw(Arc::clone(&chan)).cast_mut();
         // ORDERING: Release pairs with the Acquire in `get`, which is the one of a failure, too.
         match self.0.compare_exchange(NONE, word, Ordering::Release, Ordering::Acquire) {
-            Ok(_) => (chan, Made::Now),
+            Ok(_) => (chan, ChanMade::Now),
             Err(found) => {
                 // SAFETY: made above, and nobody has seen it.
                 drop(unsafe { Arc::from_raw(word) });
-                if found == TAKEN { (chan, Made::Now) } else { self.get_or_make() }
+                if found == TAKEN { (chan, ChanMade::Now) } else { self.get_or_make() }
             }
         }
     }

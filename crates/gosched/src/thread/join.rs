@@ -22,14 +22,15 @@ use gosched_primitives::{Detach, Header, JoinWaiter, Registered};
 
 use super::Result;
 use super::current::Thread;
-use super::done::{Done, Made};
+use super::done::{ChanMade, Done};
 use crate::chan::Receiver;
 use crate::chan::timer::TimerChan;
 use crate::context::{self, ContextError};
 use crate::fatal::fatal;
 use crate::g::task::{self, Ending};
 use crate::g::{G, Name};
-use crate::sched::{self, Caller, Commit, Limit, Rt};
+use crate::m::Worker;
+use crate::sched::{self, Caller, Commit, Limit};
 use crate::timers::when_after;
 use crate::waiter::{BoxedWaiter, WaitReason, Waiter};
 
@@ -129,7 +130,7 @@ impl<T> Joinable<T> {
     /// The channel that is closed at the end.
     pub(super) fn signal(&self) -> Arc<TimerChan> {
         let (signal, made) = self.done.get_or_make();
-        if made == Made::Now {
+        if made == ChanMade::Now {
             let finished = self.is_finished() || {
                 let waiter = BoxedWaiter { waiter: None, signal: Some(Arc::clone(&signal) as _) };
                 register(self.header(), JoinWaiter::Boxed(into_raw(Box::new(waiter)))) == Commit::Refuse
@@ -229,11 +230,11 @@ impl Drop for Release {
 
 fn release(g: &'static G) {
     if g.join.release() == Header::Yours {
-        let rt = Rt::enter();
-        if rt.is_none() {
+        let mut worker = Worker::enter();
+        if worker.is_none() {
             sched::ensure_started();
         }
-        sched::free_header(rt.as_ref(), g);
+        sched::free_header(worker.as_mut(), g);
     }
 }
 

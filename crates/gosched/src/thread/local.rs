@@ -98,9 +98,9 @@ impl fmt::Display for AccessError {
 impl std::error::Error for AccessError {}
 
 /// Destroys a foreign thread's values when the thread ends. The table stays reachable meanwhile, as a goroutine's does.
-struct AtEnd;
+struct DestroyAtEnd;
 
-impl Drop for AtEnd {
+impl Drop for DestroyAtEnd {
     fn drop(&mut self) {
         let Some(table) = FOREIGN.get() else { return };
         // SAFETY: the thread's own table; no reference to it lives while a destructor runs.
@@ -115,7 +115,7 @@ impl Drop for AtEnd {
 
 thread_local! {
     static FOREIGN: Cell<Option<NonNull<Locals>>> = const { Cell::new(None) };
-    static AT_END: AtEnd = const { AtEnd };
+    static AT_END: DestroyAtEnd = const { DestroyAtEnd };
 }
 
 /// The table of a thread that is not ours; an error once its values were destroyed.

@@ -18,7 +18,7 @@ use super::join::Joinable;
 use crate::chan::Receiver;
 use crate::context::ContextError;
 use crate::g::task::Argument;
-use crate::sched::{self, Group, MayWait, Role, Spawn};
+use crate::sched::{self, MayWait, Role, ScopeGroup, Spawn};
 
 /// A place to spawn goroutines that borrow from outside it; see [`scope`].
 ///
@@ -30,7 +30,7 @@ use crate::sched::{self, Group, MayWait, Role, Spawn};
 /// assert_eq!(numbers.len(), 4);
 /// ```
 pub struct Scope<'scope, 'env: 'scope> {
-    group: Group,
+    group: ScopeGroup,
     /// Invariant in both lifetimes, as std's.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -60,7 +60,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
     let may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("open a scope"));
-    let scope = Scope { group: Group::new(), scope: PhantomData, env: PhantomData };
+    let scope = Scope { group: ScopeGroup::new(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     match scope.group.is_empty() {
         // A scope is a moving call whether it has to wait or not (S39).

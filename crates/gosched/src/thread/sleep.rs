@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use crate::sched::{self, Caller, Commit};
-use crate::timers::{self, Action, Timer};
+use crate::timers::{self, Action, TimerNode};
 use crate::waiter::{WaitReason, Waiter};
 
 /// Sleeps for at least `d`, and as little longer as can be.
@@ -33,7 +33,7 @@ pub fn sleep(d: Duration) {
     let caller = Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait"));
     let _ = caller.wait_unless(WaitReason::Sleep, |waiter| {
         let Waiter::Goroutine(g) = waiter else { return Commit::Refuse };
-        let timer = timer.insert(Timer::new(Action::Ready(g)));
+        let timer = timer.insert(TimerNode::new(Action::Ready(g)));
         // SAFETY: the timer lies in this frame, which stays until it has fired: only that wakes the goroutine.
         unsafe { sched::arm_here(timer, when) };
         Commit::Wait

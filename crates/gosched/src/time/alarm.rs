@@ -17,11 +17,11 @@ use gosched_primitives::Lock;
 
 use crate::future;
 use crate::sched::{self, Visitor};
-use crate::timers::{Action, Timer};
+use crate::timers::{Action, TimerNode};
 
 /// Wakes a task, once, at a time or before.
 pub(crate) struct Alarm {
-    timer: Timer,
+    timer: TimerNode,
     /// When, if it is armed.
     when: AtomicU64,
     waker: Waker,
@@ -37,7 +37,7 @@ impl Alarm {
             return Some(spare);
         }
         let alarm = Box::pin(Alarm {
-            timer: Timer::new(Action::Notify(task)),
+            timer: TimerNode::new(Action::Notify(task)),
             when: AtomicU64::new(when),
             waker: waker.clone(),
         });
@@ -81,9 +81,9 @@ impl Drop for Alarm {
 }
 
 /// A task's place for an alarm that nobody needs at present.
-pub(crate) struct Spare(Lock<Place>);
+pub(crate) struct Spare(Lock<SpareState>);
 
-enum Place {
+enum SpareState {
     Empty,
     Kept(Pin<Box<Alarm>>),
     /// The task has ended.
@@ -92,14 +92,14 @@ enum Place {
 
 impl Spare {
     pub(crate) const fn new() -> Spare {
-        Spare(Lock::new(Place::Empty))
+        Spare(Lock::new(SpareState::Empty))
     }
 
     fn take(&self) -> Option<Pin<Box<Alarm>>> {
         let _visitor = Visitor::enter();
         let mut place = self.0.lock();
-        match core::mem::replace(&mut *place, Place::Empty) {
-            Place::Kept(alarm) => Some(alarm),
+        match core::mem::replace(&mut *place, SpareState::Empty) {
+            SpareState::Kept(alarm) => Some(alarm),
             other => {
                 *place = other;
                 None
@@ -112,11 +112,11 @@ impl Spare {
         let _visitor = Visitor::enter();
         let mut place = self.0.lock();
         match *place {
-            Place::Empty => {
-                *place = Place::Kept(alarm);
+            SpareState::Empty => {
+                *place = SpareState::Kept(alarm);
                 None
             }
-            Place::Kept(_) | Place::Closed => Some(alarm),
+            SpareState::Kept(_) | SpareState::Closed => Some(alarm),
         }
     }
 
@@ -124,7 +124,7 @@ impl Spare {
     pub(crate) fn close(&self) {
         let last = {
             let _visitor = Visitor::enter();
-            core::mem::replace(&mut *self.0.lock(), Place::Closed)
+            core::mem::replace(&mut *self.0.lock(), SpareState::Closed)
         };
         // Only now: this enters the runtime too, and frees.
         drop(last);

@@ -1,6 +1,6 @@
 //! A function that a timer runs in a new goroutine: the core of `Timer::after_func`.
 //!
-//! Until it is due this costs a goroutine's header and a timer in a box, no stack. What is armed keeps its [`Func`] alive, by
+//! Until it is due this costs a goroutine's header and a timer in a box, no stack. What is armed keeps its [`TimerFunc`] alive, by
 //! way of the goroutine that was prepared; so a timer whose handle was dropped still fires, and one that is stopped leaves
 //! nothing behind.
 //!
@@ -16,26 +16,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gosched_primitives::Lock;
 
 use crate::context::Context;
-use crate::sched::{self, Prepared, Rt};
-use crate::timers::{Action, Disarmed, Timer};
+use crate::m::Worker;
+use crate::sched::{self, Prepared};
+use crate::timers::{Action, Disarmed, TimerNode};
 
 /// The function and what runs it.
-pub(super) struct Func {
-    armed: Lock<Option<NonNull<Armed>>>,
+pub(super) struct TimerFunc {
+    armed: Lock<Option<NonNull<ArmedFunc>>>,
     runs: Mutex<Runs>,
     /// What its goroutines run under: the context of whoever made the timer.
     context: Context,
     place: &'static Location<'static>,
 }
 
-// SAFETY: what is armed is passed on under the lock, and a boxed `Armed` belongs to no thread.
-unsafe impl Sync for Func {}
+// SAFETY: what is armed is passed on under the lock, and a boxed `ArmedFunc` belongs to no thread.
+unsafe impl Sync for TimerFunc {}
 // SAFETY: as above.
-unsafe impl Send for Func {}
+unsafe impl Send for TimerFunc {}
 
 /// A timer and the goroutine that it starts.
-struct Armed {
-    timer: Timer,
+struct ArmedFunc {
+    timer: TimerNode,
     goroutine: Prepared,
 }
 
@@ -57,28 +58,28 @@ pub(super) enum Was {
     Over,
 }
 
-impl Func {
+impl TimerFunc {
     /// Will run `f` at `when`.
     pub(super) fn new(
         when: u64,
         context: Context,
         place: &'static Location<'static>,
         f: Box<dyn FnMut() + Send>,
-    ) -> Arc<Func> {
+    ) -> Arc<TimerFunc> {
         let runs = Mutex::new(Runs { f: Some(f), owed: 0 });
-        let func = Arc::new(Func { armed: Lock::new(None), runs, context, place });
+        let func = Arc::new(TimerFunc { armed: Lock::new(None), runs, context, place });
         let _ = func.reset(when);
         func
     }
 
     /// Will run it at `when` instead of whenever it would have.
-    pub(super) fn reset(self: &Arc<Func>, when: u64) -> Was {
+    pub(super) fn reset(self: &Arc<TimerFunc>, when: u64) -> Was {
         if self.reset_waiting(when) == Was::Waiting {
             return Was::Waiting;
         }
         let fresh = self.prepare();
         let before = {
-            let _rt = Rt::enter();
+            let _inside = Worker::enter();
             let mut armed = self.armed.lock();
             let before = armed.replace(fresh);
             // SAFETY: in a box, and in no heap; it is disarmed before its box goes.
@@ -92,7 +93,7 @@ impl Func {
 
     /// Changes the time of what is armed, if anything is.
     fn reset_waiting(&self, when: u64) -> Was {
-        let _rt = Rt::enter();
+        let _inside = Worker::enter();
         let armed = self.armed.lock();
         let Some(armed) = *armed else { return Was::Over };
         // SAFETY: what is in `armed` is alive while the lock is held.
@@ -110,7 +111,7 @@ impl Func {
     /// Will not run it.
     pub(super) fn stop(&self) -> Was {
         let stopped = {
-            let _rt = Rt::enter();
+            let _inside = Worker::enter();
             let armed = self.armed.lock().take();
             // SAFETY: it has left `armed` and is ours.
             armed.map(|armed| (armed, unsafe { armed.as_ref() }.timer.disarm()))
@@ -120,10 +121,10 @@ impl Func {
     }
 
     /// A goroutine that will run it, and a timer to start that.
-    fn prepare(self: &Arc<Func>) -> NonNull<Armed> {
+    fn prepare(self: &Arc<TimerFunc>) -> NonNull<ArmedFunc> {
         let func = Arc::clone(self);
         let goroutine = sched::prepare(self.place, self.context.node(), move || func.run());
-        let armed = Armed { timer: Timer::new(Action::Start(goroutine)), goroutine };
+        let armed = ArmedFunc { timer: TimerNode::new(Action::Start(goroutine)), goroutine };
         NonNull::from(Box::leak(Box::new(armed)))
     }
 
@@ -152,7 +153,7 @@ impl Func {
     }
 }
 
-impl Drop for Func {
+impl Drop for TimerFunc {
     /// Nothing is armed any more, since that would keep it alive; but the box of what has fired may be there.
     fn drop(&mut self) {
         let _ = self.stop();
@@ -163,7 +164,7 @@ impl Drop for Func {
 ///
 /// # Safety
 /// It is the caller's, and this is what disarming it came to.
-unsafe fn free(armed: NonNull<Armed>, disarmed: Disarmed) -> Was {
+unsafe fn free(armed: NonNull<ArmedFunc>, disarmed: Disarmed) -> Was {
     // SAFETY: made by `prepare`, and nobody else knows it: it is in no heap.
     let armed = unsafe { Box::from_raw(armed.as_ptr()) };
     match disarmed {

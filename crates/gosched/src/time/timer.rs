@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::func::{Func, Was};
+use super::func::{TimerFunc, Was};
 use crate::chan::timer::TimerChan;
 use crate::chan::{Receiver, never};
 use crate::context;
@@ -31,12 +31,12 @@ use crate::timers::{instant_after, when_after};
 /// ```
 pub struct Timer {
     receiver: Receiver<Instant>,
-    source: Source,
+    source: TimerSource,
 }
 
-enum Source {
+enum TimerSource {
     Channel(Arc<TimerChan>),
-    Func(Arc<Func>),
+    Func(Arc<TimerFunc>),
 }
 
 impl UnwindSafe for Timer {}
@@ -57,7 +57,7 @@ impl Timer {
     #[must_use]
     pub fn new(d: Duration) -> Timer {
         let chan = TimerChan::new(Some(instant_after(d)), None);
-        Timer { receiver: Receiver::of_time(Arc::clone(&chan)), source: Source::Channel(chan) }
+        Timer { receiver: Receiver::of_time(Arc::clone(&chan)), source: TimerSource::Channel(chan) }
     }
 
     /// A timer that runs `f` in a new goroutine when `d` has passed, under the caller's context. Until then it costs no stack.
@@ -81,8 +81,8 @@ impl Timer {
     where
         F: FnMut() + Send + 'static,
     {
-        let func = Func::new(when_after(d), context::current(), Location::caller(), Box::new(f));
-        Timer { receiver: never(), source: Source::Func(func) }
+        let func = TimerFunc::new(when_after(d), context::current(), Location::caller(), Box::new(f));
+        Timer { receiver: never(), source: TimerSource::Func(func) }
     }
 
     /// The channel. That of [`after_func`](Timer::after_func) never has a value.
@@ -110,8 +110,8 @@ impl Timer {
     /// ```
     pub fn stop(&self) -> bool {
         match &self.source {
-            Source::Channel(chan) => chan.set(None, None),
-            Source::Func(func) => func.stop() == Was::Waiting,
+            TimerSource::Channel(chan) => chan.set(None, None),
+            TimerSource::Func(func) => func.stop() == Was::Waiting,
         }
     }
 
@@ -129,8 +129,8 @@ impl Timer {
     /// ```
     pub fn reset(&self, d: Duration) -> bool {
         match &self.source {
-            Source::Channel(chan) => chan.set(Some(instant_after(d)), None),
-            Source::Func(func) => func.reset(when_after(d)) == Was::Waiting,
+            TimerSource::Channel(chan) => chan.set(Some(instant_after(d)), None),
+            TimerSource::Func(func) => func.reset(when_after(d)) == Was::Waiting,
         }
     }
 }

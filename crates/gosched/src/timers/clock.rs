@@ -4,16 +4,15 @@ use core::time::Duration;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use crate::sys::clock;
+
 /// Later than everything.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Now.
 #[inline]
 pub(crate) fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    clock::monotonic()
 }
 
 /// The time `d` from now; a duration that is too long to count ends just before [`NEVER`].

@@ -11,22 +11,24 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
-use super::{NOWHERE, Timer};
+use gosched_switch::arch::PAGE_SIZE;
+
+use super::{NOWHERE, TimerNode};
 use crate::fatal::fatal;
 use crate::sys::mem;
 
 /// Children of a node.
 const ARITY: usize = 4;
 /// What the smallest memory holds: a page.
-const FIRST_CAPACITY: usize = 4096 / size_of::<Entry>();
+const FIRST_CAPACITY: usize = PAGE_SIZE / size_of::<HeapEntry>();
 
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct HeapEntry {
     pub(super) when: u64,
-    pub(super) timer: NonNull<Timer>,
+    pub(super) timer: NonNull<TimerNode>,
 }
 
-impl Entry {
+impl HeapEntry {
     /// Tells the timer where its entry is.
     fn tell(&self, place: usize) {
         // SAFETY: armed, so alive; the heap's lock is held.
@@ -36,7 +38,7 @@ impl Entry {
 
 /// Entries, the earliest first.
 pub(super) struct Heap {
-    base: NonNull<Entry>,
+    base: NonNull<HeapEntry>,
     capacity: usize,
     len: usize,
     closed: bool,
@@ -46,10 +48,10 @@ pub(super) struct Heap {
 unsafe impl Send for Heap {}
 
 impl Deref for Heap {
-    type Target = [Entry];
+    type Target = [HeapEntry];
 
     #[inline]
-    fn deref(&self) -> &[Entry] {
+    fn deref(&self) -> &[HeapEntry] {
         // SAFETY: the first `len` were written; without memory `len` is 0 and the pointer dangles, well aligned.
         unsafe { core::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
@@ -69,7 +71,7 @@ impl Heap {
         self.closed = closed;
     }
 
-    pub(super) fn push(&mut self, entry: Entry) {
+    pub(super) fn push(&mut self, entry: HeapEntry) {
         if self.len == self.capacity {
             self.resize((self.capacity * 2).max(FIRST_CAPACITY));
         }
@@ -79,7 +81,7 @@ impl Heap {
     }
 
     /// Takes the entry at `place` out; its timer is told that it is nowhere.
-    pub(super) fn take_out(&mut self, place: usize) -> Entry {
+    pub(super) fn take_out(&mut self, place: usize) -> HeapEntry {
         let (entry, last) = (self[place], self[self.len - 1]);
         entry.tell(NOWHERE);
         self.len -= 1;
@@ -95,11 +97,11 @@ impl Heap {
     }
 
     /// Takes out the entry that was put last in memory, whatever its time.
-    pub(super) fn take_any(&mut self) -> Option<Entry> {
+    pub(super) fn take_any(&mut self) -> Option<HeapEntry> {
         self.len.checked_sub(1).map(|last| self.take_out(last))
     }
 
-    fn put(&mut self, place: usize, entry: Entry) {
+    fn put(&mut self, place: usize, entry: HeapEntry) {
         debug_assert!(place < self.len);
         // SAFETY: inside the memory.
         unsafe { self.base.add(place).write(entry) };
@@ -138,7 +140,7 @@ impl Heap {
 
     #[cold]
     fn resize(&mut self, capacity: usize) {
-        let (old, new) = (self.capacity * size_of::<Entry>(), capacity * size_of::<Entry>());
+        let (old, new) = (self.capacity * size_of::<HeapEntry>(), capacity * size_of::<HeapEntry>());
         let memory = match old {
             0 => mem::map_forever(new),
             // SAFETY: our memory, of this size, and `len` entries fit into the new size.
@@ -156,7 +158,7 @@ impl Drop for Heap {
     fn drop(&mut self) {
         if self.capacity > 0 {
             // SAFETY: our memory, of this size.
-            unsafe { mem::unmap(self.base.as_ptr().cast(), self.capacity * size_of::<Entry>()) };
+            unsafe { mem::unmap(self.base.as_ptr().cast(), self.capacity * size_of::<HeapEntry>()) };
         }
     }
 }
@@ -171,11 +173,14 @@ mod tests {
     #[test]
     fn memory_follows_the_timers() {
         let g = waiting(1)[0];
-        let timers: Vec<Timer> = (0..10_000).map(|_| Timer::new(Action::Ready(g))).collect();
+        let timers: Vec<TimerNode> = (0..10_000).map(|_| TimerNode::new(Action::Ready(g))).collect();
         let mut heap = Heap::new();
         for round in 0..3 {
             for (i, timer) in timers.iter().enumerate() {
-                heap.push(Entry { when: (i as u64 * 7919) % 10_007 + round, timer: NonNull::from(timer) });
+                heap.push(HeapEntry {
+                    when: (i as u64 * 7919) % 10_007 + round,
+                    timer: NonNull::from(timer),
+                });
             }
             assert_eq!((heap.len(), heap.capacity), (10_000, 16_384));
             let mut before = 0;

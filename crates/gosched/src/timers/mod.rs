@@ -1,10 +1,10 @@
 //! Timers (S46): a heap per P, of nodes that lie where their owners put them.
 //!
 //! Invariants:
-//! - A [`Timer`] is armed in at most one heap; while armed it neither moves nor dies. Its place in the heap is written
+//! - A [`TimerNode`] is armed in at most one heap; while armed it neither moves nor dies. Its place in the heap is written
 //!   under the heap's lock only, so whoever holds that lock may take it out in O(log n), from any thread.
 //! - Firing takes the node out and decides, all under the lock, who is to be readied; after the lock is released nobody
-//!   touches the node again. So once [`Timer::disarm`] has returned, the timer can't act any more.
+//!   touches the node again. So once [`TimerNode::disarm`] has returned, the timer can't act any more.
 //! - A timer's `heap` changes under the lock of the heap it names, and, when it moves from one heap to another, under both
 //!   locks ([`TimerHeap::close_into`]). So whoever has locked the heap that a timer names, and then finds that it still
 //!   names it, has the right lock.
@@ -23,13 +23,13 @@ mod heap;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use gosched_primitives::{List, Lock, Readied, Status, Token};
+use gosched_primitives::{List, Lock, Readied, Token};
 
 use crate::g::G;
 use crate::sched::Prepared;
 use crate::waiter::{TIMED_OUT, Ticket, Waiter};
 
-use heap::{Entry, Heap};
+use heap::{Heap, HeapEntry};
 
 pub(crate) use clock::{NEVER, instant_after, now, when_after, when_at};
 
@@ -72,7 +72,7 @@ pub(crate) enum Armed {
 }
 
 /// A timer. Lives in the frame of whoever waits for it.
-pub(crate) struct Timer {
+pub(crate) struct TimerNode {
     action: Action,
     /// The heap it is or was last armed in.
     heap: AtomicPtr<TimerHeap>,
@@ -82,13 +82,13 @@ pub(crate) struct Timer {
 
 // SAFETY: place and heap are atomics, and the action never changes: what it points at may be spoken to from any thread that
 // holds the heap's lock.
-unsafe impl Sync for Timer {}
+unsafe impl Sync for TimerNode {}
 // SAFETY: as above.
-unsafe impl Send for Timer {}
+unsafe impl Send for TimerNode {}
 
-impl Timer {
-    pub(crate) const fn new(action: Action) -> Timer {
-        Timer { action, heap: AtomicPtr::new(core::ptr::null_mut()), place: AtomicUsize::new(NOWHERE) }
+impl TimerNode {
+    pub(crate) const fn new(action: Action) -> TimerNode {
+        TimerNode { action, heap: AtomicPtr::new(core::ptr::null_mut()), place: AtomicUsize::new(NOWHERE) }
     }
 
     /// Whether it was armed a moment ago. Whoever was woken by it sees that it is not.
@@ -143,7 +143,7 @@ impl TimerHeap {
         self.first.load(Ordering::SeqCst)
     }
 
-    fn note_first(&self, entries: &[Entry]) {
+    fn note_first(&self, entries: &[HeapEntry]) {
         let first = entries.first().map_or(NEVER, |entry| entry.when);
         // ORDERING: SeqCst: stands before the arming thread's look for a sleeper; partner is `first`.
         self.first.store(first, Ordering::SeqCst);
@@ -153,13 +153,13 @@ impl TimerHeap {
     ///
     /// # Safety
     /// The timer is in no heap, and neither moves nor dies until it has fired or was disarmed. The heap is a P's.
-    pub(crate) unsafe fn arm(&self, timer: &Timer, when: u64) -> Armed {
+    pub(crate) unsafe fn arm(&self, timer: &TimerNode, when: u64) -> Armed {
         let mut entries = self.entries.lock();
         if entries.is_closed() {
             return Armed::Refused;
         }
         timer.heap.store(core::ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
-        entries.push(Entry { when, timer: NonNull::from(timer) });
+        entries.push(HeapEntry { when, timer: NonNull::from(timer) });
         self.note_first(&entries);
         Armed::Yes
     }
@@ -232,7 +232,7 @@ fn act(action: Action) -> Option<NonNull<G>> {
         Action::Start(Prepared(g)) => {
             // SAFETY: headers are never unmapped; this one waits for nothing else.
             let header = unsafe { g.as_ref() };
-            header.transition(header.status.get(), Status::Runnable);
+            header.create();
             return Some(g);
         }
         Action::Ready(g) => g,
@@ -269,10 +269,9 @@ fn act(action: Action) -> Option<NonNull<G>> {
     };
     // SAFETY: headers are never unmapped.
     let header = unsafe { g.as_ref() };
-    match header.status.ready() {
-        Ok(Readied::Enqueue) => Some(g),
-        Ok(Readied::LeftMark) => None,
-        Err(found) => header.bad_status("timer", found),
+    match header.ready() {
+        Readied::Enqueue => Some(g),
+        Readied::LeftMark => None,
     }
 }
 
@@ -293,7 +292,7 @@ mod tests {
         for _ in 0..50 {
             let heap = TimerHeap::new();
             let gs = waiting(200);
-            let timers: Vec<Timer> = gs.iter().map(|g| Timer::new(Action::Ready(*g))).collect();
+            let timers: Vec<TimerNode> = gs.iter().map(|g| TimerNode::new(Action::Ready(*g))).collect();
             let whens: Vec<u64> = timers.iter().map(|_| random(&mut seed) % 100).collect();
             for (timer, when) in timers.iter().zip(&whens) {
                 // SAFETY: the timers outlive the heap.
@@ -331,7 +330,7 @@ mod tests {
         for round in 0..20 {
             let heaps: &'static [TimerHeap; 2] = Box::leak(Box::new([TimerHeap::new(), TimerHeap::new()]));
             let gs = waiting(N);
-            let timers: Vec<Timer> = gs.iter().map(|g| Timer::new(Action::Ready(*g))).collect();
+            let timers: Vec<TimerNode> = gs.iter().map(|g| TimerNode::new(Action::Ready(*g))).collect();
             for (i, timer) in timers.iter().enumerate() {
                 // SAFETY: the timers outlive their entries: each is disarmed or fires below.
                 assert_eq!(unsafe { heaps[i % 2].arm(timer, (i * 31 % 97) as u64) }, Armed::Yes);
@@ -342,7 +341,7 @@ mod tests {
                 let timers = &timers;
                 let third = |which: usize| {
                     move || {
-                        let in_time = |timer: &&Timer| timer.disarm() == Disarmed::InTime;
+                        let in_time = |timer: &&TimerNode| timer.disarm() == Disarmed::InTime;
                         timers.iter().skip(which).step_by(3).filter(in_time).count()
                     }
                 };
@@ -371,7 +370,7 @@ mod tests {
         const N: usize = 2_000;
         let heaps: &'static [TimerHeap; 2] = Box::leak(Box::new([TimerHeap::new(), TimerHeap::new()]));
         let gs = waiting(2 * N);
-        let timers: Vec<Timer> = gs.iter().map(|g| Timer::new(Action::Ready(*g))).collect();
+        let timers: Vec<TimerNode> = gs.iter().map(|g| TimerNode::new(Action::Ready(*g))).collect();
         std::thread::scope(|s| {
             for some in timers.chunks(N) {
                 s.spawn(move || {
@@ -401,7 +400,7 @@ mod tests {
     #[test]
     fn nothing_fires_early() {
         let heap = TimerHeap::new();
-        let timer = Timer::new(Action::Ready(waiting(1)[0]));
+        let timer = TimerNode::new(Action::Ready(waiting(1)[0]));
         // SAFETY: the timer outlives the heap.
         assert_eq!(unsafe { heap.arm(&timer, 10) }, Armed::Yes);
         let mut ready = List::new();

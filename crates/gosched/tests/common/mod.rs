@@ -44,6 +44,27 @@ pub fn child_alone(test: &'static str, body: impl FnOnce()) -> Child {
     Child::of(test).env(ROLE, test)
 }
 
+/// What `GOSCHED_DEBUG` says of policies: what the scheduler does beyond Go's rules can be switched off.
+fn policies() -> Vec<String> {
+    let debug = std::env::var("GOSCHED_DEBUG").unwrap_or_default();
+    debug.split(',').map(str::trim).filter(|entry| entry.starts_with("policy")).map(str::to_owned).collect()
+}
+
+/// A test that shows a policy says so here, and ends if that policy is off; every other test passes without any of them.
+pub fn shows(policy: &str) -> bool {
+    let mut on = true;
+    for entry in policies() {
+        let Some((key, value)) = entry.split_once('=') else { continue };
+        if key == "policy" || key.strip_prefix("policy.") == Some(policy) {
+            on = value == "1";
+        }
+    }
+    if !on {
+        println!("this shows the policy {policy}, which is off");
+    }
+    on
+}
+
 /// In a test binary without a harness: the tests that are asked for on the command line, or the one that this child is.
 pub fn run_tests(tests: &[(&'static str, fn())]) {
     let role = std::env::var(ROLE).ok();
@@ -134,6 +155,12 @@ impl Child {
         }
         command.env("RUST_BACKTRACE", "0").env(LIMIT, self.limit.as_millis().to_string());
         command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        // Policies that are off here are off there, too.
+        let own = self.env.iter().rfind(|(name, _)| name == "GOSCHED_DEBUG").map(|(_, value)| value.clone());
+        let debug: Vec<String> = own.into_iter().chain(policies()).collect();
+        if !debug.is_empty() {
+            command.env("GOSCHED_DEBUG", debug.join(","));
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(signal) = self.blocked {
             // SAFETY: between fork and exec it only changes its own signal mask.

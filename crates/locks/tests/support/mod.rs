@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use gosched_locks::{Acquire, Attempt, GRANTED, Line, Mutex, Node, Place, RETRY, Unlocked};
+use gosched_locks::{Acquire, Attempt, GRANTED, Line, LinePlace, Mutex, Node, RETRY, Unlocked};
 use gosched_primitives::{Note, Outcome};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -44,7 +44,7 @@ impl Guarded {
 }
 
 /// Takes the place and sleeps until woken.
-pub fn wait_at<S>(place: Place<'_, Waiter, S>, node: &Node<Waiter>) {
+pub fn wait_at<S>(place: LinePlace<'_, Waiter, S>, node: &Node<Waiter>) {
     let note = Arc::new(Note::new());
     // SAFETY: the node stays in the caller's frame until the note is set, which happens after it was claimed.
     unsafe { place.take(node, note.clone()) };
@@ -56,7 +56,7 @@ pub const GAVE_UP: Outcome = Outcome::MIN;
 
 /// Takes the place, and gives up unless somebody has ended the wait by then. Whether somebody has.
 #[must_use]
-pub fn wait_or_give_up<S>(place: Place<'_, Waiter, S>, node: &Node<Waiter>) -> bool {
+pub fn wait_or_give_up<S>(place: LinePlace<'_, Waiter, S>, node: &Node<Waiter>) -> bool {
     let note = Arc::new(Note::new());
     node.ticket().put(note.clone());
     // SAFETY: the node stays in the caller's frame until the note is set, or it has left the line.

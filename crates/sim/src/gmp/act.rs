@@ -1,6 +1,5 @@
 //! What a goroutine does: its bursts, and what comes after each.
 
-use super::decisions::Verdict;
 use super::global::Rank;
 use super::lines::FOREIGN;
 use super::machine::{At, BURST_ENDS, CALL_DONE, Doing, IO_DONE, Machine};
@@ -79,7 +78,7 @@ impl<T: Trace> Machine<'_, T> {
             Then::Block(wait) => {
                 self.gs[job as usize].at = At::P(p);
                 self.set_doing(p, Doing::Blocking);
-                self.ps[p as usize].call_began = t;
+                self.ps[p as usize].call_tick += 1;
                 self.events.schedule(t + wait, CALL_DONE | job);
             }
             Then::Yield => {
@@ -151,7 +150,6 @@ impl<T: Trace> Machine<'_, T> {
         }
         if let Some(p) = self.take_idle_p(FOREIGN, &mut t) {
             self.set_doing(p, Doing::Running);
-            self.ps[p as usize].slice_began = t;
             self.ps[p as usize].job = job;
             return self.act(p, job, t);
         }
@@ -170,7 +168,6 @@ impl<T: Trace> Machine<'_, T> {
         self.lost_calls -= 1;
         if let Some(p) = self.take_idle_p(FOREIGN, &mut t) {
             self.set_doing(p, Doing::Running);
-            self.ps[p as usize].slice_began = t;
             self.ps[p as usize].job = job;
             self.make_ready(job);
             return self.begin_burst(p, job, t);
@@ -186,10 +183,7 @@ impl<T: Trace> Machine<'_, T> {
     }
 
     /// The monitor takes the P from a goroutine, which goes on without (D1).
-    pub(super) fn take_p(&mut self, p: u32, verdict: Verdict) {
-        if verdict == Verdict::Leave {
-            return;
-        }
+    pub(super) fn take_p(&mut self, p: u32) {
         let (job, now) = (self.ps[p as usize].job, self.now());
         let g = &mut self.gs[job as usize];
         match self.ps[p as usize].doing {

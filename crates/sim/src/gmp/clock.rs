@@ -37,6 +37,12 @@ impl Clock {
         self.running -= 1;
     }
 
+    /// By the `cpu` clock: now.
+    #[inline]
+    pub(super) fn computed(&self) -> Time {
+        self.cpu
+    }
+
     /// By the `cpu` clock: after so much more computing.
     #[inline]
     pub(super) fn after(&self, span: Time) -> Time {

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::decisions::lower_class_leads;
+use gosched_rules::batch::lower_class_leads;
+
 use crate::job::JobId;
 
 /// Where in the queue a goroutine belongs (D1).

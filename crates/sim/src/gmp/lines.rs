@@ -26,16 +26,16 @@ impl Nodes {
 
 /// A line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct CacheLine {
     owner: u32,
     free_at: Time,
     version: u32,
     busy: Time,
 }
 
-impl Line {
-    pub(super) fn new() -> Line {
-        Line { owner: FOREIGN, free_at: 0, version: 0, busy: 0 }
+impl CacheLine {
+    pub(super) fn new() -> CacheLine {
+        CacheLine { owner: FOREIGN, free_at: 0, version: 0, busy: 0 }
     }
 
     /// Which write this was the last of: whoever has seen it has the line in its cache.
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_line_serves_one_at_a_time() {
         let (costs, nodes) = (Costs::default(), Nodes { size: 4 });
-        let mut line = Line::new();
+        let mut line = CacheLine::new();
         line.write(0, 0, 0, &costs, nodes);
         assert_eq!(line.write(0, 1_000, 0, &costs, nodes), 1_000 + costs.hit);
         assert_eq!(line.write(1, 2_000, 0, &costs, nodes), 2_000 + costs.miss);

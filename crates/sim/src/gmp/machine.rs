@@ -12,14 +12,15 @@ use gosched_primitives::{IdleWord, Spinning};
 use gosched_rules::steal::{StealIter, StealOrder};
 
 use super::global::{Global, Rank};
-use super::lines::{FOREIGN, Line, Nodes};
+use super::lines::{CacheLine, FOREIGN, Nodes};
+use super::monitor::{Monitor, Seen};
 use super::poller::Poller;
 use super::ring::Ring;
-use super::{Config, Counters, clock::Clock};
+use super::{Counters, GmpConfig, clock::Clock};
 use crate::events::Events;
 use crate::job::{JobId, NO_JOB, Workload};
-use crate::measure::{Histogram, JobResult, Outcome, Switches, blank_results};
-use crate::random::Random;
+use crate::measure::{Histogram, JobResult, RunOutcome, Switches, blank_results};
+use crate::random::RandomStream;
 use crate::time::{NEVER, Time};
 use crate::trace::{Place, Strip, Trace};
 
@@ -87,8 +88,8 @@ pub(super) enum Step {
     AtVictim(u32, JobId),
     /// Is at the end of a round.
     RoundEnds,
-    /// Begins to steal: the network had nothing.
-    Steal,
+    /// Goes on with its search, at this place of its order: the network had nothing.
+    SearchOn(usize),
 }
 
 pub(super) struct P {
@@ -97,8 +98,16 @@ pub(super) struct P {
     pub(super) next: JobId,
     pub(super) job: JobId,
     pub(super) tick: u32,
-    pub(super) slice_began: Time,
-    pub(super) call_began: Time,
+    /// Picks in a row that went on with the running slice.
+    pub(super) inherited: u32,
+    /// When its M first looked at the clock in this slice.
+    pub(super) slice_began: Option<Time>,
+    /// Blocking calls made with it.
+    pub(super) call_tick: u32,
+    /// Ms that have had it.
+    pub(super) stint: u32,
+    /// What the monitor saw of it.
+    pub(super) seen: Seen,
     pub(super) spinning: Option<Spinning>,
     pub(super) step: Step,
     pub(super) victims: Option<StealIter>,
@@ -111,15 +120,15 @@ pub(super) struct P {
 /// Idle Ps of one group, and their word.
 pub(super) struct IdleGroup {
     pub(super) word: IdleWord,
-    pub(super) line: Line,
-    pub(super) lock: Line,
+    pub(super) line: CacheLine,
+    pub(super) lock: CacheLine,
     pub(super) list: Vec<u32>,
     pub(super) procs: u32,
 }
 
 pub(super) struct Machine<'w, T> {
     pub(super) workload: &'w Workload,
-    pub(super) config: &'w Config,
+    pub(super) config: &'w GmpConfig,
     pub(super) trace: &'w mut T,
     pub(super) clock: Clock,
     /// By the wall.
@@ -134,28 +143,26 @@ pub(super) struct Machine<'w, T> {
     pub(super) queued: u32,
     pub(super) nexts: u32,
     pub(super) global: Global,
-    pub(super) global_lines: Vec<Line>,
+    pub(super) global_lines: Vec<CacheLine>,
     pub(super) idle: Vec<IdleGroup>,
     pub(super) idle_ps: u32,
     pub(super) pollers: Vec<Poller>,
     pub(super) nodes: Nodes,
     pub(super) orders: Vec<StealOrder>,
-    pub(super) random: Random,
+    pub(super) random: RandomStream,
     pub(super) without_p: u32,
     pub(super) lost_calls: u32,
-    pub(super) monitor_awake: bool,
-    /// Ticks of a burst that are left.
-    pub(super) monitor_burst: u32,
+    pub(super) monitor: Monitor,
     /// Events since time last went on.
     at_once: u64,
     /// What system calls in this event have cost, to be paid when all else is done.
     pub(super) debt: Time,
     pub(super) counters: Counters,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: RunOutcome,
 }
 
 impl<'w, T: Trace> Machine<'w, T> {
-    pub(super) fn new(workload: &'w Workload, config: &'w Config, trace: &'w mut T) -> Machine<'w, T> {
+    pub(super) fn new(workload: &'w Workload, config: &'w GmpConfig, trace: &'w mut T) -> Machine<'w, T> {
         let procs = config.procs;
         let gs = workload.jobs.iter().map(|spec| G {
             burst: spec.first,
@@ -184,21 +191,20 @@ impl<'w, T: Trace> Machine<'w, T> {
             queued: 0,
             nexts: 0,
             global: Global::default(),
-            global_lines: vec![Line::new(); config.variant.global_shards.clamp(1, procs) as usize],
+            global_lines: vec![CacheLine::new(); config.variant.global_shards.clamp(1, procs) as usize],
             idle: IdleGroup::all(procs, config.variant.idle_words),
             idle_ps: procs,
             pollers: Poller::all(config.variant.pollers.clamp(1, procs), workload.from_network),
             nodes: Nodes { size: config.node_size },
             orders: super::pick::orders(procs, config.node_size),
-            random: Random::new(config.seed).fork(77),
+            random: RandomStream::new(config.seed).fork(77),
             without_p: 0,
             lost_calls: 0,
-            monitor_awake: false,
-            monitor_burst: 0,
+            monitor: Monitor::new(),
             at_once: 0,
             debt: 0,
             counters: Counters::default(),
-            outcome: Outcome {
+            outcome: RunOutcome {
                 jobs: blank_results(workload),
                 end: 0,
                 procs,
@@ -212,7 +218,7 @@ impl<'w, T: Trace> Machine<'w, T> {
         }
     }
 
-    pub(super) fn run(mut self) -> Outcome {
+    pub(super) fn run(mut self) -> RunOutcome {
         loop {
             let arrival = self.next_arrival();
             let event = self.events.next_at().unwrap_or(NEVER);
@@ -308,7 +314,7 @@ impl<'w, T: Trace> Machine<'w, T> {
     }
 
     /// Writes down what has not ended, and gives the tokens back.
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> RunOutcome {
         if self.workload.horizon != NEVER {
             self.clock.advance(self.workload.horizon.max(self.now()));
         }
@@ -350,7 +356,7 @@ impl<'w, T: Trace> Machine<'w, T> {
     /// Of each thing that serves one at a time, how busy the busiest was.
     fn note_busiest(&mut self) {
         let most = |lines: &mut dyn Iterator<Item = Time>| lines.max().unwrap_or(0);
-        self.counters.global_busy = most(&mut self.global_lines.iter().map(Line::busy));
+        self.counters.global_busy = most(&mut self.global_lines.iter().map(CacheLine::busy));
         self.counters.word_busy = most(&mut self.idle.iter().map(|group| group.line.busy()));
         self.counters.list_busy = most(&mut self.idle.iter().map(|group| group.lock.busy()));
         self.counters.poller_busy = most(&mut self.pollers.iter().map(|poller| poller.busy));
@@ -394,8 +400,11 @@ impl P {
             next: NO_JOB,
             job: NO_JOB,
             tick: 0,
-            slice_began: 0,
-            call_began: 0,
+            inherited: 0,
+            slice_began: None,
+            call_tick: 0,
+            stint: 0,
+            seen: Seen::default(),
             spinning: None,
             step: Step::Begin,
             victims: None,
@@ -403,6 +412,12 @@ impl P {
             found: Vec::new(),
             seen_idle: 0,
         }
+    }
+
+    /// Whether anybody is queued here.
+    #[inline]
+    pub(super) fn has_work(&self) -> bool {
+        self.next != NO_JOB || !self.ring.is_empty()
     }
 }
 
@@ -415,7 +430,13 @@ impl IdleGroup {
             .map(|group| {
                 let list: Vec<u32> = (0..procs).rev().filter(|p| group_of(*p) == group).collect();
                 let procs = list.len() as u32;
-                IdleGroup { word: IdleWord::new(procs), line: Line::new(), lock: Line::new(), list, procs }
+                IdleGroup {
+                    word: IdleWord::new(procs),
+                    line: CacheLine::new(),
+                    lock: CacheLine::new(),
+                    list,
+                    procs,
+                }
             })
             .collect()
     }

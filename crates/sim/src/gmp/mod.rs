@@ -3,7 +3,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `decisions.rs` | what the library decides, as functions of plain values |
 //! | `machine.rs` | the state, and the loop over events |
 //! | `act.rs` | what a goroutine does after a burst |
 //! | `pick.rs` | where the next goroutine comes from: own queue, global queue, network, stealing |
@@ -14,13 +13,16 @@
 //! | `lines.rs` | what shared words and locks cost |
 //! | `clock.rs` | more that compute than there are CPUs |
 //!
+//! What is decided (how many are taken, who is woken, whose P is taken, when the monitor looks) is asked of
+//! `gosched-rules`, as the library does; whether one is woken or may spin, through the library's own
+//! [`gosched_primitives::IdleWord`].
+//!
 //! Not modelled, though the library has it: timers (every wait is for the network), the trust in a lone
 //! `runnext` (D9), giving way to a stopped M, the relief of Ps that stand still, the class of fresh
 //! goroutines under pressure, the soft limit of threads.
 
 mod act;
 mod clock;
-pub mod decisions;
 mod global;
 mod lines;
 mod machine;
@@ -34,7 +36,7 @@ use serde::Serialize;
 
 use crate::costs::Costs;
 use crate::job::Workload;
-use crate::measure::Outcome;
+use crate::measure::RunOutcome;
 use crate::time::Time;
 use crate::trace::Trace;
 
@@ -43,7 +45,7 @@ pub const MAX_PROCS: u32 = 1_024;
 
 /// The machine, and what of the scheduler can be changed to see what it would do.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct GmpConfig {
     /// Ps.
     pub procs: u32,
     /// CPUs: what really computes at a time.
@@ -58,11 +60,18 @@ pub struct Config {
     pub seed: u64,
 }
 
-impl Config {
+impl GmpConfig {
     /// As the library is, with a CPU for each P, and nodes of 64.
     #[must_use]
-    pub fn new(procs: u32, seed: u64) -> Config {
-        Config { procs, cpus: procs, node_size: 64, costs: Costs::default(), variant: Variant::LIBRARY, seed }
+    pub fn new(procs: u32, seed: u64) -> GmpConfig {
+        GmpConfig {
+            procs,
+            cpus: procs,
+            node_size: 64,
+            costs: Costs::default(),
+            variant: Variant::LIBRARY,
+            seed,
+        }
     }
 }
 
@@ -147,19 +156,19 @@ pub struct Counters {
 /// Runs a workload.
 ///
 /// ```
-/// use gosched_sim::gmp::{Config, run};
+/// use gosched_sim::gmp::{GmpConfig, run};
 /// use gosched_sim::trace::NoTrace;
 /// use gosched_sim::workload::{Kind, Size};
 ///
 /// let workload = Kind::Tree.make(Size { jobs: Some(500), ..Size::usual(4, 1) });
-/// let outcome = run(&workload, &Config::new(4, 1), &mut NoTrace);
+/// let outcome = run(&workload, &GmpConfig::new(4, 1), &mut NoTrace);
 /// assert!(outcome.gmp.unwrap().stolen > 0);
 /// ```
 ///
 /// # Panics
 ///
 /// If the configuration makes no sense (no P, more than 1,024, no CPU).
-pub fn run<T: Trace>(workload: &Workload, config: &Config, trace: &mut T) -> Outcome {
+pub fn run<T: Trace>(workload: &Workload, config: &GmpConfig, trace: &mut T) -> RunOutcome {
     assert!((1..=MAX_PROCS).contains(&config.procs), "1 to {MAX_PROCS} Ps, not {}", config.procs);
     assert!(config.cpus > 0 && config.node_size > 0, "no CPU");
     machine::Machine::new(workload, config, trace).run()

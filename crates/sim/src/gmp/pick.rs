@@ -4,14 +4,16 @@
 //! victim with work as things are now, and gets there after so many looks; by then the work may be gone,
 //! and it goes on from there. What appears behind its back is found in the next round.
 
-use gosched_rules::batch::grab_count;
-use gosched_rules::steal::StealOrder;
+use gosched_rules::batch::{RING, grab_count};
+use gosched_rules::pick::{self, Local, PICK_ORDER, SEARCH_ORDER, Search, Slice};
+use gosched_rules::poll::wakes_another;
+use gosched_rules::steal::{STEAL_ROUNDS, StealOrder, takes_runnext};
 
 use super::Stealing;
-use super::decisions::{self, RING, STEAL_ROUNDS};
 use super::global::Rank;
 use super::lines::FOREIGN;
 use super::machine::{Doing, Machine, STEP, Step, group_of};
+use super::poller::REPORTS;
 use crate::job::{JobId, NO_JOB};
 use crate::time::Time;
 use crate::trace::Trace;
@@ -20,13 +22,6 @@ use crate::trace::Trace;
 pub(super) fn orders(procs: u32, node_size: u32) -> Vec<StealOrder> {
     let last = (procs - 1) % node_size + 1;
     vec![StealOrder::new(procs), StealOrder::new(node_size.min(procs)), StealOrder::new(last)]
-}
-
-/// Whether a pick begins a time slice (S27).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slice {
-    New,
-    Inherited,
 }
 
 impl<T: Trace> Machine<'_, T> {
@@ -38,44 +33,93 @@ impl<T: Trace> Machine<'_, T> {
             return self.start(p, job, slice, t);
         }
         self.set_doing(p, Doing::Searching);
-        if let Some(job) = self.grab_global(p, None, &mut t) {
-            return self.end_search(p, job, t);
-        }
-        if !self.look_at_network(p, t) {
-            self.steal(p, t);
+        self.search(p, 0, t);
+    }
+
+    /// What a P with empty queues looks at, from this place of the order on (S25).
+    fn search(&mut self, p: u32, from: usize, mut t: Time) {
+        for (i, place) in SEARCH_ORDER.into_iter().enumerate().skip(from) {
+            match place {
+                Search::GlobalQueue => {
+                    if let Some(job) = self.grab_global(p, None, &mut t) {
+                        return self.end_search(p, job, t);
+                    }
+                }
+                Search::Network => {
+                    if self.look_at_network(p, i + 1, t) {
+                        return;
+                    }
+                }
+                Search::Steal => return self.steal(p, t),
+            }
         }
     }
 
-    /// Fairness tick, `runnext`, ring.
+    /// What every pick looks at (S25).
     fn pick_local(&mut self, p: u32, t: &mut Time) -> Option<(JobId, Slice)> {
-        let own = &self.ps[p as usize];
-        let (tick, began, next) = (own.tick, own.slice_began, own.next);
-        if decisions::is_fairness_tick(tick)
-            && let Some(job) = self.grab_global(p, Some(1), t)
-        {
-            return Some((job, Slice::New));
+        PICK_ORDER.into_iter().find_map(|place| {
+            let job = match place {
+                Local::OwnTimers => None,
+                Local::Fairness => self.pick_fairly(p, t),
+                Local::RunNext => self.pick_next(p, t),
+                Local::Ring => self.pick_ring(p),
+            };
+            Some((job?, pick::slice_of(place)))
+        })
+    }
+
+    fn pick_fairly(&mut self, p: u32, t: &mut Time) -> Option<JobId> {
+        if !pick::is_fairness_tick(self.ps[p as usize].tick) {
+            return None;
         }
-        if next != NO_JOB {
-            let others = self.global.len() > 0 || !self.ps[p as usize].ring.is_empty();
-            self.take_next(p);
-            if !others || !decisions::slice_is_over(t.saturating_sub(began)) {
-                self.counters.from_runnext += 1;
-                return Some((next, Slice::Inherited));
-            }
+        self.grab_global(p, Some(1), t)
+    }
+
+    /// What is in `runnext`, unless its slice is over and others wait: then it goes behind them (S27).
+    fn pick_next(&mut self, p: u32, t: &mut Time) -> Option<JobId> {
+        let slice_is_over = self.slice_is_over(p, *t);
+        let own = &self.ps[p as usize];
+        let (next, others) = (own.next, !own.ring.is_empty() || self.global.len() > 0);
+        if next == NO_JOB {
+            return None;
+        }
+        self.take_next(p);
+        if slice_is_over && others {
             self.queued -= 1;
             self.put_global(p, next, Rank::Woken, t);
             self.wake_p(p, t);
+            return None;
         }
+        self.counters.from_runnext += 1;
+        Some(next)
+    }
+
+    /// Whether a slice that was handed on through `runnext` is used up: by a look at the clock once in many
+    /// picks.
+    fn slice_is_over(&mut self, p: u32, t: Time) -> bool {
+        let own = &mut self.ps[p as usize];
+        if !pick::looks_at_clock(own.inherited) {
+            return false;
+        }
+        own.inherited = 0;
+        pick::slice_is_over(t.saturating_sub(*own.slice_began.get_or_insert(t)))
+    }
+
+    fn pick_ring(&mut self, p: u32) -> Option<JobId> {
         let job = self.pop_ring(p)?;
         self.counters.from_ring += 1;
-        Some((job, Slice::New))
+        Some(job)
     }
 
     fn start(&mut self, p: u32, job: JobId, slice: Slice, t: Time) {
-        if slice == Slice::New {
-            let own = &mut self.ps[p as usize];
-            own.tick = own.tick.wrapping_add(1);
-            own.slice_began = t;
+        let own = &mut self.ps[p as usize];
+        match slice {
+            Slice::Inherited => own.inherited += 1,
+            Slice::New => {
+                own.tick = own.tick.wrapping_add(1);
+                own.inherited = 0;
+                own.slice_began = None;
+            }
         }
         self.execute(p, job, t);
     }
@@ -141,18 +185,19 @@ impl<T: Trace> Machine<'_, T> {
         *t = done;
     }
 
-    /// Whether there is somebody to look for; then the P is busy with it until its next step (S25).
-    fn look_at_network(&mut self, p: u32, mut t: Time) -> bool {
+    /// Whether there is somebody to look for; then the P is busy with it until its next step (S25). If it finds
+    /// nobody, its search goes on with the place `then`.
+    fn look_at_network(&mut self, p: u32, then: usize, mut t: Time) -> bool {
         let (pollers, costs) = (self.pollers.len(), &self.config.costs);
         let own = self.poller_of(p);
         let mut looked = false;
         for i in 0..pollers {
             let poller = &mut self.pollers[(own + i) % pollers];
-            if !decisions::is_poll_wanted(poller.waiters, poller.kept) || poller.looked_at_until > t {
+            if !poller.is_look_wanted() || poller.looked_at_until > t {
                 continue;
             }
             let found = &mut self.ps[p as usize].found;
-            let n = poller.take(decisions::REPORTS, |job| found.push(job));
+            let n = poller.take(REPORTS, |job| found.push(job));
             let cost = costs.poll + costs.report * n as Time;
             t += cost;
             poller.looked_at_until = t;
@@ -166,7 +211,7 @@ impl<T: Trace> Machine<'_, T> {
             }
         }
         if looked {
-            self.take_step(p, Step::Steal, t);
+            self.take_step(p, Step::SearchOn(then), t);
         }
         looked
     }
@@ -175,7 +220,7 @@ impl<T: Trace> Machine<'_, T> {
     fn queue_found(&mut self, p: u32) {
         let mut t = self.now();
         let mut found = std::mem::take(&mut self.ps[p as usize].found);
-        let several = found.len() > 1;
+        let several = wakes_another(found.len());
         self.queued += found.len() as u32;
         for job in found.drain(..) {
             self.put_ring(p, job, &mut t);
@@ -231,7 +276,7 @@ impl<T: Trace> Machine<'_, T> {
     fn next_victim(&mut self, p: u32, t: Time) {
         let Some(mut victims) = self.ps[p as usize].victims.take() else { return };
         let costs = &self.config.costs;
-        let with_next = decisions::takes_runnext(self.ps[p as usize].round) && self.nexts > 0;
+        let with_next = takes_runnext(self.ps[p as usize].round) && self.nexts > 0;
         let first = self.first_victim(p);
         let left = victims.len();
         let mut target = None;
@@ -280,7 +325,7 @@ impl<T: Trace> Machine<'_, T> {
         match self.ps[p as usize].step {
             Step::Begin => self.schedule(p, t),
             Step::Looked => self.queue_found(p),
-            Step::Steal => self.steal(p, t),
+            Step::SearchOn(place) => self.search(p, place, t),
             Step::RoundEnds => {
                 self.ps[p as usize].round += 1;
                 if self.ps[p as usize].round == STEAL_ROUNDS {
@@ -310,7 +355,7 @@ impl<T: Trace> Machine<'_, T> {
             self.rings -= u32::from(other.ring.is_empty());
             return job;
         }
-        let last = decisions::takes_runnext(self.ps[p as usize].round);
+        let last = takes_runnext(self.ps[p as usize].round);
         if last && seen != NO_JOB && self.ps[victim as usize].next == seen {
             self.take_next(victim);
             return Some(seen);

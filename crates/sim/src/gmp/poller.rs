@@ -1,12 +1,17 @@
 //! Who waits for the network, and who looks.
 //!
 //! Invariant: while somebody waits and all Ps are idle, a keeper is blocked in the poller (S25, the
-//! argument in `sched/netting.rs` of the library). One looks at a time.
+//! argument in `sched/poll.rs` of the library). One looks at a time.
 
 use std::collections::VecDeque;
 
+use gosched_rules::poll::is_poll_wanted;
+
 use crate::job::JobId;
 use crate::time::Time;
+
+/// The most that one look at the network takes: `BATCH` in the library's `sys/epoll.rs`.
+pub(super) const REPORTS: usize = 128;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Poller {
@@ -24,6 +29,11 @@ pub(super) struct Poller {
 }
 
 impl Poller {
+    /// Whether somebody with a P, or the monitor, should look (S25).
+    pub(super) fn is_look_wanted(&self) -> bool {
+        is_poll_wanted(self.waiters as usize, self.kept)
+    }
+
     /// So many; if jobs will come from the network, somebody watches each.
     pub(super) fn all(pollers: u32, kept: bool) -> Vec<Poller> {
         vec![Poller { kept, ..Poller::default() }; pollers as usize]

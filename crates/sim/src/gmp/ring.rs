@@ -1,7 +1,8 @@
 //! A P's own queue: `runnext` and a ring of 256, as plain arrays. (The library's is lock-free; here
 //! nobody interferes.)
 
-use super::decisions::{RING, overflow_count, steal_count};
+use gosched_rules::batch::{RING, overflow_count, steal_count};
+
 use crate::job::{JobId, NO_JOB};
 
 /// The ring.
@@ -52,7 +53,7 @@ impl Ring {
 
     /// Takes the older half for a thief, into `sink`; the last of them is returned instead (S26).
     pub(super) fn steal(&mut self, mut sink: impl FnMut(JobId)) -> Option<JobId> {
-        for _ in 1..steal_count(self.len()) {
+        for _ in 1..steal_count(self.len() as u32) {
             if let Some(job) = self.pop() {
                 sink(job);
             }

@@ -3,10 +3,13 @@
 //! Whether somebody is woken or may spin is asked of the library's own [`gosched_primitives::IdleWord`]; a
 //! token of it is in each P that spins.
 
-use super::decisions::{self, HandOff};
+use gosched_primitives::LastSpinner;
+use gosched_rules::wake::{HandOff, TakenP, hand_off};
+
 use super::global::Rank;
 use super::lines::FOREIGN;
 use super::machine::{AWAKE, Doing, IdleGroup, KEEPER, Machine, Step, group_of};
+use super::poller::REPORTS;
 use crate::job::JobId;
 use crate::time::Time;
 use crate::trace::Trace;
@@ -99,7 +102,10 @@ impl<T: Trace> Machine<'_, T> {
         self.write_word(group, by, t);
         let _ = self.idle[group].word.p_busy();
         self.idle_ps -= 1;
-        self.idle[group].list.pop().unwrap_or_else(|| unreachable!("the idle word and its list disagree"))
+        let p = self.idle[group].list.pop();
+        let p = p.unwrap_or_else(|| unreachable!("the idle word and its list disagree"));
+        self.ps[p as usize].stint += 1;
+        p
     }
 
     /// An idle P for whoever wants one, from the own group first.
@@ -140,7 +146,7 @@ impl<T: Trace> Machine<'_, T> {
         let Some(token) = self.ps[p as usize].spinning.take() else { return };
         let group = self.group_index(p);
         self.write_word(group, p, t);
-        if self.idle[group].word.stop_spinning(token) == gosched_primitives::LastSpinner::Yes {
+        if self.idle[group].word.stop_spinning(token) == LastSpinner::Yes {
             self.wake_p(p, t);
         }
     }
@@ -181,9 +187,7 @@ impl<T: Trace> Machine<'_, T> {
     /// its group first.
     fn keep_watch(&mut self, p: u32) {
         let (own, pollers) = (self.poller_of(p), self.pollers.len());
-        let unwatched = (0..pollers)
-            .map(|i| (own + i) % pollers)
-            .find(|k| decisions::is_poll_wanted(self.pollers[*k].waiters, self.pollers[*k].kept));
+        let unwatched = (0..pollers).map(|i| (own + i) % pollers).find(|k| self.pollers[*k].is_look_wanted());
         if let Some(k) = unwatched {
             self.pollers[k].kept = true;
             if !self.pollers[k].ready.is_empty() {
@@ -223,7 +227,7 @@ impl<T: Trace> Machine<'_, T> {
     /// if there was nothing.
     pub(super) fn queue_globally(&mut self, k: usize) -> Time {
         let (poller, global) = (&mut self.pollers[k], &mut self.global);
-        let n = poller.take(decisions::REPORTS, |job| global.push(job, Rank::Woken));
+        let n = poller.take(REPORTS, |job| global.push(job, Rank::Woken));
         self.queued += n as u32;
         let cost = self.config.costs.report * n as Time;
         poller.looked_at_until = self.clock.now + cost;
@@ -240,11 +244,18 @@ impl<T: Trace> Machine<'_, T> {
     /// Finds a use for a P whose M has gone on without it (S38).
     pub(super) fn hand_off_p(&mut self, p: u32) {
         let mut t = self.now();
-        let own = &self.ps[p as usize];
-        let has_work = !own.ring.is_empty() || own.next != crate::job::NO_JOB;
+        self.ps[p as usize].stint += 1;
+        let has_work = self.ps[p as usize].has_work();
         let group = self.group_index(p);
         let idle = self.idle[group].word.snapshot();
-        match decisions::hand_off(has_work, self.global.len(), idle.idle_ps, idle.spinning) {
+        let taken = TakenP {
+            has_work,
+            global: self.global.len(),
+            is_timer_due: false,
+            idle_ps: idle.idle_ps,
+            spinning: idle.spinning,
+        };
+        match hand_off(&taken) {
             HandOff::Start => self.start_m(p, t),
             HandOff::Spin => {
                 self.ps[p as usize].spinning = self.idle[group].word.try_claim_last_busy();

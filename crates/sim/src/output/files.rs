@@ -6,7 +6,7 @@ use crate::costs::Costs;
 use crate::job::Class;
 use crate::measure::Summary;
 use crate::scale::Point;
-use crate::study::Line;
+use crate::study::RunFigures;
 use crate::table::Row;
 
 /// All figures of a call.
@@ -19,7 +19,7 @@ pub struct Report {
     /// The textbook's table.
     pub table: Vec<Row>,
     /// The runs.
-    pub runs: Vec<Line>,
+    pub runs: Vec<RunFigures>,
     /// The scaling study.
     pub scale: Vec<Point>,
 }
@@ -65,7 +65,7 @@ const COLUMNS: [&str; 27] = [
 
 /// The runs: a line for all jobs of each, and for each class that there is.
 #[must_use]
-pub fn csv(runs: &[Line]) -> String {
+pub fn csv(runs: &[RunFigures]) -> String {
     let mut text = COLUMNS.join(",") + "\n";
     for run in runs {
         text += &csv_line(run, "all", &run.all);
@@ -79,7 +79,7 @@ pub fn csv(runs: &[Line]) -> String {
     text
 }
 
-fn csv_line(run: &Line, class: &str, of: &Summary) -> String {
+fn csv_line(run: &RunFigures, class: &str, of: &Summary) -> String {
     let Summary { response, waiting, slowdown, .. } = of;
     let mut cells =
         vec![run.policy.name().into(), run.workload.name().into(), run.procs.to_string(), class.into()];

@@ -5,8 +5,8 @@ use super::charts::round_step;
 use super::svg::{Anchor, Canvas};
 use crate::costs::Costs;
 use crate::job::{Class, Workload};
-use crate::kind::{PolicyKind, Settings};
-use crate::measure::Outcome;
+use crate::kind::{PolicyKind, RunSettings};
+use crate::measure::RunOutcome;
 use crate::time::{MS, NEVER, Time};
 use crate::trace::{Place, Strips};
 
@@ -27,8 +27,8 @@ pub struct Example {
 }
 
 impl Example {
-    fn run(&self, policy: PolicyKind) -> (Outcome, Strips) {
-        let settings = Settings::new(1, 1).costs(Costs::FREE).quantum(self.quantum);
+    fn run(&self, policy: PolicyKind) -> (RunOutcome, Strips) {
+        let settings = RunSettings::new(1, 1).costs(Costs::FREE).quantum(self.quantum);
         let mut strips = Strips::default();
         let outcome = policy.run(&self.workload, &settings, &mut strips);
         (outcome, strips)

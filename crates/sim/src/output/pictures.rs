@@ -4,9 +4,9 @@ use super::charts::{Curve, Curves, Dots, Lanes, Scale};
 use super::gantt::class_colour;
 use super::svg::Canvas;
 use crate::job::{Class, Workload};
-use crate::kind::{PolicyKind, Settings};
+use crate::kind::{PolicyKind, RunSettings};
 use crate::scale::{Change, Point, Scenario};
-use crate::study::Line;
+use crate::study::RunFigures;
 use crate::table::Row;
 use crate::time::{MS, US, show};
 use crate::trace::NoTrace;
@@ -68,8 +68,8 @@ pub fn effects(rows: &[Row]) -> Picture {
 
 /// Each policy's mean response on each workload, relative to FCFS's; for one number of processors.
 #[must_use]
-pub fn responses(lines: &[Line], procs: u32) -> Picture {
-    let here: Vec<&Line> = lines.iter().filter(|line| line.procs == procs).collect();
+pub fn responses(lines: &[RunFigures], procs: u32) -> Picture {
+    let here: Vec<&RunFigures> = lines.iter().filter(|line| line.procs == procs).collect();
     let mut workloads: Vec<Kind> = Vec::new();
     let mut policies: Vec<PolicyKind> = Vec::new();
     for line in &here {
@@ -108,7 +108,7 @@ pub fn responses(lines: &[Line], procs: u32) -> Picture {
 
 /// Slowdown by job length on the heavy-tailed workload.
 #[must_use]
-pub fn lengths(lines: &[Line]) -> Option<Picture> {
+pub fn lengths(lines: &[RunFigures]) -> Option<Picture> {
     let procs = lines.iter().find(|line| line.workload == Kind::Heavy)?.procs;
     let heavy = lines.iter().filter(|line| line.workload == Kind::Heavy && line.procs == procs);
     let curves = heavy.map(|line| Curve {
@@ -142,10 +142,10 @@ pub fn slices() -> Picture {
     let workload = workload.finish();
     let quanta = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000].map(|micros| micros * US);
     let useful = |quantum| {
-        let outcome = PolicyKind::Rr.run(&workload, &Settings::new(1, 1).quantum(quantum), &mut NoTrace);
+        let outcome = PolicyKind::Rr.run(&workload, &RunSettings::new(1, 1).quantum(quantum), &mut NoTrace);
         outcome.utilisation()
     };
-    let cost = Settings::new(1, 1).costs.preempt as f64;
+    let cost = RunSettings::new(1, 1).costs.preempt as f64;
     let chart = Curves {
         title: "Small slices cost throughput: round robin, with 2 µs for each interruption",
         x_unit: "slice",

@@ -2,7 +2,7 @@
 
 use crate::job::Class;
 use crate::scale::Point;
-use crate::study::Line;
+use crate::study::RunFigures;
 use crate::table::Row;
 use crate::time::show;
 
@@ -72,7 +72,7 @@ pub fn policy_cells(rows: &[Row]) -> (Vec<&'static str>, Vec<Vec<String>>) {
 
 /// The cells of runs.
 #[must_use]
-pub fn run_cells(lines: &[Line]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+pub fn run_cells(lines: &[RunFigures]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let headings = vec![
         "workload",
         "procs",

@@ -2,7 +2,7 @@
 
 use super::Size;
 use crate::job::{Burst, Class, Then, Workload};
-use crate::random::Random;
+use crate::random::RandomStream;
 use crate::time::{MS, SECOND, Time, US};
 
 /// Requests of each connection, if it is observed to its end.
@@ -13,7 +13,7 @@ const REQUEST: Time = 10 * US;
 /// Connections that each send a request, wait for the answer, and think. They think as long as it takes
 /// for the load.
 pub(super) fn server(size: Size, connections: u32) -> Workload {
-    let mut random = Random::new(size.seed);
+    let mut random = RandomStream::new(size.seed);
     let think = (f64::from(connections) * REQUEST as f64 / (size.load * f64::from(size.procs))) as Time;
     // Enough for the time of the observation: twice what is needed on average.
     let requests = size.horizon.map_or(REQUESTS, |horizon| (2 * horizon / think.max(1)) as u32 + 8);
@@ -37,7 +37,7 @@ const HOG: Time = 2 * SECOND;
 
 /// `jobs` jobs that compute for 50 µs and wait, and one that only computes.
 pub(super) fn hog(size: Size, jobs: u32) -> Workload {
-    let mut random = Random::new(size.seed);
+    let mut random = RandomStream::new(size.seed);
     let cpu = 50 * US;
     let wait = (f64::from(jobs) * cpu as f64 / (0.4 * f64::from(size.procs))) as Time;
     let mut workload = Workload::new("hog");

@@ -2,15 +2,15 @@
 
 use super::Size;
 use crate::job::{Burst, Class, Then, Workload};
-use crate::random::Random;
+use crate::random::RandomStream;
 use crate::time::{MS, SECOND, Time, US};
 
 /// The next job: its class and its bursts.
-type Draw<'d> = dyn FnMut(&mut Random, &mut Vec<Burst>) -> Class + 'd;
+type Draw<'d> = dyn FnMut(&mut RandomStream, &mut Vec<Burst>) -> Class + 'd;
 
 /// `jobs` jobs, made by `draw`, whose CPU time is `mean` on average.
 fn poisson(name: &'static str, size: Size, jobs: u32, mean: Time, draw: &mut Draw<'_>) -> Workload {
-    let root = Random::new(size.seed);
+    let root = RandomStream::new(size.seed);
     let (mut gaps, mut shapes) = (root.fork(1), root.fork(2));
     let gap = (mean as f64 / (size.load * f64::from(size.procs))).round() as Time;
     let mut workload = Workload::new(name);
@@ -31,11 +31,11 @@ fn single(bursts: &mut Vec<Burst>, cpu: Time) {
 
 /// `rounds` times a CPU burst and a wait; the last burst ends the job.
 fn rounds(
-    random: &mut Random,
+    random: &mut RandomStream,
     bursts: &mut Vec<Burst>,
     rounds: u32,
     cpu: Time,
-    wait: &dyn Fn(&mut Random) -> Then,
+    wait: &dyn Fn(&mut RandomStream) -> Then,
 ) {
     for round in 1..=rounds {
         let then = if round == rounds { Then::Exit } else { wait(random) };
@@ -57,7 +57,7 @@ pub(super) fn long(size: Size, jobs: u32) -> Workload {
     })
 }
 
-fn network(random: &mut Random) -> Then {
+fn network(random: &mut RandomStream) -> Then {
     Then::Io(random.exponential(2 * MS))
 }
 

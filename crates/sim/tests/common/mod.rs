@@ -5,8 +5,8 @@ use std::cell::Cell;
 use gosched_sim::costs::Costs;
 use gosched_sim::engine;
 use gosched_sim::job::Workload;
-use gosched_sim::kind::{PolicyKind, Settings};
-use gosched_sim::measure::Outcome;
+use gosched_sim::kind::{PolicyKind, RunSettings};
+use gosched_sim::measure::RunOutcome;
 use gosched_sim::policy::{Mode, Policy, Ready, Visit};
 use gosched_sim::time::Time;
 use gosched_sim::trace::NoTrace;
@@ -24,15 +24,15 @@ pub const POLICIES: [PolicyKind; 7] = [
 ];
 
 /// A run of the usual size.
-pub fn run(policy: PolicyKind, kind: Kind, procs: u32, seed: u64) -> Outcome {
-    policy.run(&kind.make(Size::usual(procs, seed)), &Settings::new(procs, seed), &mut NoTrace)
+pub fn run(policy: PolicyKind, kind: Kind, procs: u32, seed: u64) -> RunOutcome {
+    policy.run(&kind.make(Size::usual(procs, seed)), &RunSettings::new(procs, seed), &mut NoTrace)
 }
 
 /// The longest wait of a long job beside a row of short ones that needs all of the processor's time, and
 /// whether it starved.
 pub fn probe(policy: PolicyKind, horizon: Time) -> (Time, usize) {
     let workload = gosched_sim::table::starvation_probe(horizon);
-    let outcome = policy.run(&workload, &Settings::new(1, 1).costs(Costs::FREE), &mut NoTrace);
+    let outcome = policy.run(&workload, &RunSettings::new(1, 1).costs(Costs::FREE), &mut NoTrace);
     let long = outcome.jobs.iter().find(|job| job.class == gosched_sim::job::Class::Long);
     (long.map_or(0, |job| job.longest_wait), outcome.summary(None).starved)
 }

@@ -1,41 +1,321 @@
-//! The switch between contexts: one file per architecture, one contract for all.
+//! What depends on the CPU: one file per architecture, one contract for all.
 //!
-//! # Contract of an architecture file
+//! An architecture file is named after its `target_arch`, holds a type `Cpu` with `impl Contract
+//! for Cpu`, and is entered in the ladder below. `Contract` is all that it provides, and all
+//! that the workspace knows of the CPU: the other crates use the functions and constants of this
+//! module. `blank` is a file to start from. It is compiled everywhere, so that it keeps up with the
+//! contract; on an architecture without a file it stands in for one, so that the `compile_error!`
+//! is the only error. `README.md` of this crate tells what is known of a second architecture.
 //!
-//! It provides, under these names:
+//! Files: `registers` (where unwinding starts), `gobuf` (the saved registers), then one per
+//! architecture.
 //!
-//! - `PAGE_SIZE`: the size of a page of memory.
-//! - `Entry`: the type of the first function of a context; takes one word, never returns, never unwinds.
-//! - `Gobuf`: the saved registers of a context that does not run, with `empty`, `fresh`, `set`, `sp`, `pc`, `bp`.
-//!   `sp` may be read at any time from any thread (for a prefetch); the others only while the context rests.
-//!   `fresh` writes nothing to the stack: the stack may be the one its caller runs on.
-//! - `switch(save, restore)`: saves the running context, goes on with the other. Callee-saved registers survive;
-//!   floating-point control words are not part of a context, they belong to the thread.
-//! - `jump(restore)`: the same without saving. Reads all of `restore` before it leaves the old stack.
-//! - `refusal()`: a feature of this CPU and process that makes switching impossible, if there is one.
+//! Invariants:
 //!
-//! # Invariants
-//!
-//! - Nothing is pushed: a resting context's stack pointer is what its own code left, and what lies below is dead.
+//! - Nothing outside this folder depends on the architecture, and inside it nothing but the
+//!   architecture's own file and the ladder. `tests/arch.rs` searches the sources of the workspace
+//!   for what would.
+//! - Nothing is pushed by a switch: a resting context's stack pointer is what its own code left,
+//!   and what lies below is dead.
 //! - A switch is a jump, never a return, so that the CPU's return predictor is not misled.
-//! - The outermost frame of a context says "no caller" in its unwind table, so unwinders and debuggers end there.
+//! - The outermost frame of a context says "no caller" in its unwind table, so unwinders and
+//!   debuggers end there.
 
+#[allow(dead_code, reason = "compiled everywhere, used where an architecture has no file")]
+mod blank;
+mod gobuf;
+mod registers;
+
+#[cfg(all(target_arch = "x86_64", not(gosched_blank_arch)))]
+mod x86_64;
+#[cfg(all(target_arch = "x86_64", not(gosched_blank_arch)))]
+use x86_64::Cpu;
+
+#[cfg(any(not(any(target_arch = "x86_64")), gosched_blank_arch))]
+use blank::Cpu;
+#[cfg(not(any(target_arch = "x86_64", gosched_blank_arch)))]
+compile_error!(
+    "gosched has no file for this CPU architecture. Write one that is named after it \
+     (for aarch64: crates/switch/src/arch/aarch64.rs), starting from crates/switch/src/arch/blank.rs; \
+     the contract is in crates/switch/src/arch/mod.rs"
+);
+
+use core::ffi::c_void;
 use core::fmt;
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-mod x86_64;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub(crate) use x86_64::PAGE_SIZE;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-use x86_64::refusal;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub use x86_64::{Entry, Gobuf, jump, switch};
+pub use gobuf::Gobuf;
+pub use registers::{Call, Dwarf, Registers};
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-compile_error!(
-    "gosched-switch supports Linux on x86_64 only; \
-     another architecture needs a file in crates/switch/src/arch that keeps the contract in arch/mod.rs"
-);
+/// What an architecture file provides.
+pub(crate) trait Contract {
+    /// The size of a page of memory, with every kernel that [`refusal`](Contract::refusal) lets
+    /// pass. It divides the smallest guard (16 KiB).
+    const PAGE_SIZE: usize;
+
+    /// The size of a line of the cache: by so much the tops of neighbouring stacks differ.
+    const CACHE_LINE: usize;
+
+    /// What unwind tables call the registers.
+    const DWARF: Dwarf;
+
+    /// The length of the longest instruction that calls.
+    const LONGEST_CALL: usize;
+
+    /// What to do about [`Unsupported::ShadowStack`], in the imperative.
+    const NO_SHADOW_STACK: &'static str;
+
+    /// The outermost frame of every context. It is entered by a jump, with the registers that
+    /// [`Gobuf::fresh`] lays down: the frame pointer is the entry function, the base pointer its
+    /// argument, and the stack pointer is 16-aligned. It calls the function as the C ABI demands,
+    /// with a frame pointer of 0, so that walks along frame pointers end. Its unwind table says
+    /// that there is no caller.
+    const TRAMPOLINE: unsafe extern "C" fn() -> !;
+
+    /// Saves the running context, goes on with the other. What [`switch`](switch()) promises, and
+    /// besides:
+    ///
+    /// - It is inlined in its caller. It saves the four registers of a [`Gobuf`] and the compiler
+    ///   takes care of all others: each is declared clobbered, also the callee-saved ones and the
+    ///   vector registers. What a compiler refuses as an operand is its stack, frame and base
+    ///   pointer, and those are in the `Gobuf`.
+    /// - The saved `pc` lies in the same function, so that its row of the unwind table is the right
+    ///   one.
+    /// - It reads all of `restore` before the stack pointer changes: a signal may land in between.
+    /// - Floating-point control words are not part of a context: they belong to the thread.
+    ///
+    /// # Safety
+    ///
+    /// As for [`switch`](switch()).
+    unsafe fn switch(save: *mut Gobuf, restore: *const Gobuf);
+
+    /// The same without saving.
+    ///
+    /// # Safety
+    ///
+    /// As for [`jump`](jump()).
+    unsafe fn jump(restore: *const Gobuf) -> !;
+
+    /// A feature of this CPU, kernel or process that makes switching impossible, if there is one.
+    fn refusal() -> Option<Unsupported>;
+
+    /// The registers of the caller, in which it is inlined.
+    fn here() -> Registers;
+
+    /// The registers of what a signal handler interrupted. Async-signal-safe.
+    ///
+    /// # Safety
+    ///
+    /// `context` is what the kernel passed to the handler.
+    unsafe fn interrupted(context: *const c_void) -> Registers;
+
+    /// Whether an instruction that calls ends right before `address`, and where it leads. `code` is
+    /// the [`LONGEST_CALL`](Contract::LONGEST_CALL) bytes before `address`. A guess: it may see a
+    /// call where there is none.
+    fn call_before(code: &[u8], address: usize) -> Option<Call>;
+
+    /// Asks for a line of the cache. Never faults, whatever the address.
+    fn prefetch(address: *const u8);
+
+    /// Copies memory that others may be writing to, by means that the language does not look into.
+    /// Async-signal-safe.
+    ///
+    /// # Safety
+    ///
+    /// As for [`copy_racing`].
+    unsafe fn copy_racing(from: usize, to: &mut [u8]);
+}
+
+/// The size of a page of memory.
+///
+/// # Examples
+///
+/// ```
+/// assert!(gosched_switch::arch::PAGE_SIZE.is_power_of_two());
+/// ```
+pub const PAGE_SIZE: usize = Cpu::PAGE_SIZE;
+
+/// The size of a line of the cache.
+///
+/// # Examples
+///
+/// ```
+/// assert!(gosched_switch::arch::CACHE_LINE.is_power_of_two());
+/// ```
+pub const CACHE_LINE: usize = Cpu::CACHE_LINE;
+
+/// What unwind tables call the registers.
+///
+/// # Examples
+///
+/// ```
+/// use gosched_switch::arch::DWARF;
+/// assert_ne!(DWARF.sp, DWARF.bp);
+/// ```
+pub const DWARF: Dwarf = Cpu::DWARF;
+
+/// The length of the longest instruction that calls: so much code [`call_before`] wants to see.
+///
+/// # Examples
+///
+/// ```
+/// assert!(gosched_switch::arch::LONGEST_CALL > 0);
+/// ```
+pub const LONGEST_CALL: usize = Cpu::LONGEST_CALL;
+
+/// The first function of a context. It gets the word given to [`Gobuf::fresh`] and leaves by
+/// [`jump`](jump()). On Linux every architecture has one C ABI; unwinding out of such a function
+/// aborts.
+///
+/// # Examples
+///
+/// ```
+/// unsafe extern "C" fn never(_arg: usize) -> ! {
+///     std::process::abort()
+/// }
+/// let entry: gosched_switch::Entry = never;
+/// # let _ = entry;
+/// ```
+pub type Entry = unsafe extern "C" fn(usize) -> !;
+
+/// Saves the running context in `save` and goes on with the one in `restore`. Returns when someone
+/// restores `save`.
+///
+/// **The code after it may run on another OS thread.** The compiler does not know: it may have
+/// computed the address of a thread-local before the switch and use it after. So a function that
+/// this is inlined in must not touch thread-locals on both sides, except through a function that is
+/// never inlined and returns the loaded value (D5).
+///
+/// # Safety
+///
+/// - `save` and `restore` are valid, differ, and stay valid until the loads and stores on them are
+///   done: `save` until it is restored.
+/// - `restore` was made by [`Gobuf::fresh`] or saved by `switch`, and is restored at most once per
+///   save; everything its saver did happens before this call.
+/// - Its stack is alive, is not given back to a pool until its context has left it for ever, and no
+///   one else runs on it.
+/// - The saved context becomes known to other threads only after this call has left its stack:
+///   publish it from the context that is restored, not before.
+/// - No value of the caller that is tied to its OS thread is used after the call, unless the
+///   context is bound to that thread.
+///
+/// # Examples
+///
+/// See the [crate's example](crate#example).
+#[inline(always)]
+pub unsafe fn switch(save: *mut Gobuf, restore: *const Gobuf) {
+    // SAFETY: the caller's promise.
+    unsafe { Cpu::switch(save, restore) }
+}
+
+/// Leaves the running context for ever and goes on with the one in `restore`. Nothing is dropped.
+///
+/// `restore` may be a fresh context on the very stack that the caller runs on: a context that ends
+/// can hand its hot stack to the next one in place. The old frames are dead from then on.
+///
+/// # Safety
+///
+/// As for [`switch`](switch()), and nothing on the stack that is left is needed any more (when it
+/// is reused in place that includes `restore` itself: it may lie there, since it is read first).
+///
+/// # Examples
+///
+/// See the [crate's example](crate#example).
+#[inline(always)]
+pub unsafe fn jump(restore: *const Gobuf) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe { Cpu::jump(restore) }
+}
+
+/// The registers of the caller, as far as an unwinder needs them.
+///
+/// # Examples
+///
+/// ```
+/// let local = 0_u8;
+/// let here = gosched_switch::arch::here();
+/// assert!((&raw const local).addr() >= here.sp);
+/// ```
+#[inline(always)]
+pub fn here() -> Registers {
+    Cpu::here()
+}
+
+/// The registers of what a signal handler interrupted. Async-signal-safe.
+///
+/// # Safety
+///
+/// `context` is what the kernel passed to the handler, which was installed with `SA_SIGINFO`.
+///
+/// # Examples
+///
+/// ```
+/// use std::ffi::{c_int, c_void};
+/// extern "C" fn handler(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+///     // SAFETY: the kernel passed it.
+///     let interrupted = unsafe { gosched_switch::arch::interrupted(context) };
+///     assert_ne!((interrupted.pc, interrupted.sp), (0, 0));
+/// }
+/// // SAFETY: all zeroes is an action without flags; the handler has the signature that SA_SIGINFO asks for.
+/// unsafe {
+///     let mut action: libc::sigaction = std::mem::zeroed();
+///     action.sa_sigaction = handler as *const () as usize;
+///     action.sa_flags = libc::SA_SIGINFO;
+///     libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut());
+///     libc::raise(libc::SIGUSR1);
+/// }
+/// ```
+#[inline]
+pub unsafe fn interrupted(context: *const c_void) -> Registers {
+    // SAFETY: the caller's promise.
+    unsafe { Cpu::interrupted(context) }
+}
+
+/// The call that ends right before `address`, if there seems to be one, from the [`LONGEST_CALL`]
+/// bytes of code before it.
+///
+/// # Examples
+///
+/// ```
+/// use gosched_switch::arch::{LONGEST_CALL, call_before};
+/// assert_eq!(call_before(&[0; LONGEST_CALL], 0x1000), None);
+/// ```
+pub fn call_before(code: &[u8], address: usize) -> Option<Call> {
+    Cpu::call_before(code, address)
+}
+
+/// Asks for the line of the cache that `address` lies in. Any address will do: it is never read as
+/// far as the program can see.
+///
+/// # Examples
+///
+/// ```
+/// gosched_switch::arch::prefetch(std::ptr::null());
+/// ```
+#[inline(always)]
+pub fn prefetch(address: *const u8) {
+    Cpu::prefetch(address);
+}
+
+/// Copies memory that others may be writing to meanwhile, which Rust's own copies must not. What is
+/// written meanwhile comes out old, new or mixed. Async-signal-safe.
+///
+/// # Safety
+///
+/// The bytes from `from` on, as many as `to` has, are mapped and readable throughout.
+///
+/// # Examples
+///
+/// ```
+/// let (from, mut to) = ([1_u8, 2, 3], [0; 3]);
+/// // SAFETY: `from` lives, and is as long as `to`.
+/// unsafe { gosched_switch::arch::copy_racing(from.as_ptr().expose_provenance(), &mut to) };
+/// assert_eq!(to, from);
+/// ```
+#[inline]
+pub unsafe fn copy_racing(from: usize, to: &mut [u8]) {
+    // SAFETY: the caller's promise.
+    unsafe { Cpu::copy_racing(from, to) }
+}
 
 /// Why contexts can't be switched on this machine or in this process.
 ///
@@ -48,17 +328,18 @@ compile_error!(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unsupported {
-    /// The thread has a hardware shadow stack (Intel CET, AMD SSS); it would not follow a switch, and the next
-    /// `ret` would be fatal.
+    /// The thread has a hardware shadow stack; it would not follow a switch, and the next return
+    /// would be fatal.
     ShadowStack,
 }
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsupported::ShadowStack => f.write_str(
-                "this process runs with a hardware shadow stack (CET), which can't follow a switch between stacks; \
-                 start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off or link it with -z noshstk",
+            Unsupported::ShadowStack => write!(
+                f,
+                "this process runs with a hardware shadow stack, which can't follow a switch between stacks; {}",
+                Cpu::NO_SHADOW_STACK
             ),
         }
     }
@@ -66,8 +347,8 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// Says whether contexts can be switched here. To be asked once per process, before the first switch, on a thread
-/// that was made like the ones that will switch.
+/// Says whether contexts can be switched here. To be asked once per process, before the first
+/// switch, on a thread that was made like the ones that will switch.
 ///
 /// # Errors
 ///
@@ -79,7 +360,7 @@ impl std::error::Error for Unsupported {}
 /// gosched_switch::check_platform().expect("contexts can be switched here");
 /// ```
 pub fn check_platform() -> Result<(), Unsupported> {
-    match refusal() {
+    match Cpu::refusal() {
         None => Ok(()),
         Some(reason) => Err(reason),
     }

@@ -22,12 +22,12 @@ use crate::sys::Errno;
 pub struct OutOfStacks {
     pub(crate) class: StackClass,
     pub(crate) live: usize,
-    pub(crate) cause: Cause,
+    pub(crate) cause: LimitMet,
 }
 
 /// Which limit was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum LimitMet {
     /// The kernel maps no more memory.
     Memory(Errno),
     /// Guards cost mappings here, and mappings are used up.
@@ -55,19 +55,19 @@ impl fmt::Display for OutOfStacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "out of stacks: {} of {} bytes are in use, and ", self.live, self.class.size())?;
         match self.cause {
-            Cause::Memory(errno) => write!(
+            LimitMet::Memory(errno) => write!(
                 f,
                 "the system maps no more memory ({}); raise the limit on address space (ulimit -v, the cgroup, \
                  vm.overcommit_memory), or use smaller stacks",
                 io::Error::from_raw_os_error(errno)
             ),
-            Cause::MapCount { max_map_count } => write!(
+            LimitMet::MapCount { max_map_count } => write!(
                 f,
                 "their guards use up the process's mappings (vm.max_map_count is {max_map_count}, two for each \
                  stack); use Linux 6.13 or later, or raise it: sysctl -w vm.max_map_count={}",
                 max_map_count.saturating_mul(4)
             ),
-            Cause::Guard(errno) => write!(
+            LimitMet::Guard(errno) => write!(
                 f,
                 "a new one can't be guarded against overflow ({}); allow madvise and mprotect in the seccomp filter",
                 io::Error::from_raw_os_error(errno)

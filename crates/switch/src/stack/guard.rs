@@ -11,7 +11,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::error::Cause;
+use super::error::LimitMet;
 use super::slab::Slab;
 use crate::sys::{self, Errno};
 use crate::uffd::Uffd;
@@ -46,11 +46,11 @@ pub(crate) enum Ladder {
 #[derive(Debug)]
 pub(crate) struct Guards {
     ladder: Ladder,
-    state: Mutex<State>,
+    state: Mutex<GuardState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct GuardState {
     uffd: Opened,
     /// Stacks guarded by `Mprotect`, each of which split a mapping twice.
     split: usize,
@@ -66,7 +66,7 @@ enum Opened {
 
 impl Guards {
     pub(crate) const fn new(ladder: Ladder) -> Guards {
-        Guards { ladder, state: Mutex::new(State { uffd: Opened::NotTried, split: 0, used: None }) }
+        Guards { ladder, state: Mutex::new(GuardState { uffd: Opened::NotTried, split: 0, used: None }) }
     }
 
     /// The rung that made the newest slab's guards.
@@ -75,7 +75,7 @@ impl Guards {
     }
 
     /// Guards every stack of the slab, or fewer: then the slab is cut to those that are guarded.
-    pub(crate) fn install(&self, slab: &mut Slab) -> Result<(), Cause> {
+    pub(crate) fn install(&self, slab: &mut Slab) -> Result<(), LimitMet> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let rungs: &[GuardRung] = match &self.ladder {
             Ladder::Best => &[GuardRung::Madvise, GuardRung::Poison, GuardRung::Mprotect],
@@ -84,8 +84,8 @@ impl Guards {
         let mut outcome = Ok(());
         for &rung in rungs {
             outcome = match rung {
-                GuardRung::Madvise => by_madvise(slab).map_err(Cause::Guard),
-                GuardRung::Poison => state.by_poison(slab).map_err(Cause::Guard),
+                GuardRung::Madvise => by_madvise(slab).map_err(LimitMet::Guard),
+                GuardRung::Poison => state.by_poison(slab).map_err(LimitMet::Guard),
                 GuardRung::Mprotect => state.by_mprotect(slab),
             };
             if outcome.is_ok() {
@@ -103,7 +103,7 @@ fn by_madvise(slab: &Slab) -> Result<(), Errno> {
     unsafe { sys::install_guards(slab.guard(0), class.guard(), class.stride(), slab.count() as usize) }
 }
 
-impl State {
+impl GuardState {
     fn by_poison(&mut self, slab: &Slab) -> Result<(), Errno> {
         if let Opened::NotTried = self.uffd {
             self.uffd = match Uffd::open() {
@@ -120,7 +120,7 @@ impl State {
         (0..slab.count()).try_for_each(|i| uffd.poison(slab.guard(i), slab.class().guard()))
     }
 
-    fn by_mprotect(&mut self, slab: &mut Slab) -> Result<(), Cause> {
+    fn by_mprotect(&mut self, slab: &mut Slab) -> Result<(), LimitMet> {
         let max_map_count = max_map_count();
         let room = (max_map_count.saturating_sub(MAP_RESERVE) / 2).saturating_sub(self.split);
         let wanted = slab.count().min(u32::try_from(room).unwrap_or(u32::MAX));
@@ -138,8 +138,8 @@ impl State {
         }
         if done == 0 {
             return Err(match failure {
-                libc::ENOMEM => Cause::MapCount { max_map_count },
-                errno => Cause::Guard(errno),
+                libc::ENOMEM => LimitMet::MapCount { max_map_count },
+                errno => LimitMet::Guard(errno),
             });
         }
         slab.truncate(done);

@@ -17,22 +17,23 @@
 
 use core::mem;
 
-use super::{CACHE_LINE, Stack};
+use super::Stack;
+use crate::arch::CACHE_LINE;
 
 /// How many stacks go between a cache and the pool at a time.
 pub(crate) const MAGAZINE: u32 = 32;
 
 /// What a free stack holds in the line below its top.
-struct Node {
+struct FreeStack {
     next: Option<Stack>,
     below: Magazine,
 }
 
-const _: () = assert!(size_of::<Node>() <= CACHE_LINE);
+const _: () = assert!(size_of::<FreeStack>() <= CACHE_LINE);
 
 impl Stack {
     #[inline]
-    fn node(&self) -> *mut Node {
+    fn node(&self) -> *mut FreeStack {
         self.below_high(self.colour() + CACHE_LINE).cast()
     }
 }

@@ -33,6 +33,7 @@ mod slab;
 use core::ops::Range;
 use core::ptr::NonNull;
 
+use crate::arch::CACHE_LINE;
 pub use cache::StackCache;
 use canary::Depth;
 pub use class::{DEFAULT_SIZE, MAX_SIZE, SizeError, StackClass, min_size};
@@ -43,7 +44,6 @@ pub use pool::{StackPool, StackStats};
 
 /// Cache lines by which neighbouring stacks' tops differ, times this many colours: 0 to 960 bytes.
 const COLOURS: u32 = 16;
-const CACHE_LINE: usize = 64;
 
 /// A stack: the owner of its memory. Give it back to a [`StackCache`] or a [`StackPool`]; one that is dropped instead
 /// is leaked, nothing worse (whatever context last used it may still be looked at).

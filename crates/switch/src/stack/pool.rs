@@ -11,7 +11,7 @@ use core::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::class::CLASSES;
-use super::error::Cause;
+use super::error::LimitMet;
 use super::guard::{GuardRung, Guards, Ladder};
 use super::magazine::{MAGAZINE, Magazine, Rack};
 use super::slab::{Fresh, Slab};
@@ -314,7 +314,7 @@ impl ClassPool {
         let mut slab = loop {
             match Slab::map(class, count) {
                 Ok(slab) => break slab,
-                Err(errno) if count == 1 => return Err(out(Cause::Memory(errno))),
+                Err(errno) if count == 1 => return Err(out(LimitMet::Memory(errno))),
                 Err(_) => count /= 2,
             }
         };

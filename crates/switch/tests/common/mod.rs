@@ -38,7 +38,7 @@ struct Call<'a> {
 }
 
 /// The entry function of `run_on`. Its name is looked for in backtraces.
-pub unsafe extern "sysv64" fn run_on_entry(arg: usize) -> ! {
+pub unsafe extern "C" fn run_on_entry(arg: usize) -> ! {
     let call = arg as *mut Call<'_>;
     // SAFETY: `run_on` waits, so the call is alive, and only this context uses it.
     unsafe {

@@ -2,7 +2,7 @@
 //! corners that the public API cannot reach.
 
 mod handing;
-mod netting;
 mod pictures;
+mod poll;
 mod protocol;
 mod taken;

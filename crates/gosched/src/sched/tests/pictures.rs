@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use gosched_primitives::LastSpinner;
 use gosched_switch::StackClass;
 
-use super::super::{Class, SCHED, Sched};
+use super::super::{QueueClass, SCHED, Sched, policy};
 use crate::g::G;
-use crate::m::M;
-use crate::p::{HeldP, Overflow, PStatus, RING, Slice};
+use crate::m::{HasP, M, Worker};
+use crate::p::{Overflow, OwnedP, RING, Resting, Slice};
 use crate::testing::{runnable, succeeds_in_child};
 
 /// A scheduler with `n` Ps and no thread.
@@ -22,34 +22,35 @@ fn scheduler(n: u32) -> &'static Sched {
 }
 
 /// P number `id`, taken off the idle list.
-fn busy(sched: &'static Sched, id: u32) -> HeldP<'static> {
+fn busy(sched: &'static Sched, id: u32) -> OwnedP {
     let p = sched.take_idle_p().unwrap();
     assert_eq!(p.id, id, "Ps come off the idle list in order");
-    // SAFETY: off the list, the P is the test's.
-    unsafe { p.held() }
+    p
 }
 
-fn push(p: HeldP<'_>, gs: &[NonNull<G>]) {
+fn push(p: &mut OwnedP, gs: &[NonNull<G>]) {
     for g in gs {
         assert!(p.put_tail(*g, || 0).is_none());
     }
 }
 
-/// An M that exists on paper, and holds `p`.
-fn m_with(p: HeldP<'static>) -> &'static M {
-    let m = M::new();
-    m.acquire_p(p.as_p());
-    m
+/// An M that exists on paper, and has `p`.
+fn worker_with(p: OwnedP) -> Worker {
+    // SAFETY: nobody else knows this M, which starts inside the runtime.
+    let mut worker = unsafe { Worker::assume(M::new(), HasP::No) };
+    worker.acquire_p(p);
+    worker
 }
 
 /// S56, S26: an idle P steals half. Before: P0 [5], P1 []. After: P0 [2], P1 runs one and has [2].
 #[test]
 fn an_idle_p_steals_half() {
     let sched = scheduler(2);
-    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let (mut p0, p1) = (busy(sched, 0), busy(sched, 1));
     let gs = runnable(5);
-    push(p0, &gs);
-    let m = m_with(p1);
+    push(&mut p0, &gs);
+    let mut worker = worker_with(p1);
+    let (m, p1) = worker.both();
     let run = sched.search(m, p1).unwrap();
     assert_eq!((p0.ring.len(), p1.ring.len()), (2, 2));
     assert_eq!(run, gs[2], "the oldest three were taken, the last of them runs");
@@ -62,11 +63,12 @@ fn an_idle_p_steals_half() {
 #[test]
 fn a_lone_goroutine_and_runnext_are_stolen() {
     let sched = scheduler(2);
-    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let (mut p0, p1) = (busy(sched, 0), busy(sched, 1));
     let gs = runnable(2);
-    let m = m_with(p1);
+    let mut worker = worker_with(p1);
+    let (m, p1) = worker.both();
     assert!(p0.put_next(gs[0], || 0).is_none());
-    push(p0, &gs[1..]);
+    push(&mut p0, &gs[1..]);
     assert_eq!(sched.search(m, p1), Some(gs[1]), "the ring comes before runnext");
     assert_eq!(sched.search(m, p1), Some(gs[0]));
     assert_eq!(sched.search(m, p1), None);
@@ -78,13 +80,14 @@ fn a_lone_goroutine_and_runnext_are_stolen() {
 #[test]
 fn the_global_queue_comes_before_stealing() {
     let sched = scheduler(2);
-    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let (mut p0, p1) = (busy(sched, 0), busy(sched, 1));
     let gs = runnable(8);
-    push(p0, &gs[..4]);
+    push(&mut p0, &gs[..4]);
     for g in &gs[4..] {
-        sched.put_global_one(None, *g, Class::Woken);
+        sched.put_global_one(None, *g, QueueClass::Woken);
     }
-    let m = m_with(p1);
+    let mut worker = worker_with(p1);
+    let (m, p1) = worker.both();
     assert_eq!(sched.search(m, p1), Some(gs[4]));
     assert_eq!((sched.runq_len(), p0.ring.len(), p1.ring.len()), (1, 4, 2));
     assert!(!m.is_spinning(), "nobody spins for what lies in the global queue");
@@ -94,16 +97,17 @@ fn the_global_queue_comes_before_stealing() {
 #[test]
 fn a_p_that_stands_still_is_relieved() {
     let sched = scheduler(2);
-    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
+    let (mut p0, p1) = (busy(sched, 0), busy(sched, 1));
     let gs = runnable(6);
-    push(p0, &gs);
-    let m = m_with(p1);
-    assert_eq!(sched.relieve(m, p1), None, "seen for the first time");
+    push(&mut p0, &gs);
+    let mut worker = worker_with(p1);
+    let (m, p1) = worker.both();
+    assert_eq!(policy::before_poll(sched, m, p1), None, "seen for the first time");
     assert!(p0.get().is_some());
     p0.count_pick(Slice::New);
-    assert_eq!(sched.relieve(m, p1), None, "it goes on");
+    assert_eq!(policy::before_poll(sched, m, p1), None, "it goes on");
     assert!(!m.is_spinning());
-    assert_eq!(sched.relieve(m, p1), Some(gs[3]), "it stands still, with five");
+    assert_eq!(policy::before_poll(sched, m, p1), Some(gs[3]), "it stands still, with five");
     assert_eq!((p0.ring.len(), p1.ring.len()), (2, 2));
     assert!(m.is_spinning(), "a thief spins until it leaves the search");
     sched.stop_spinning(m);
@@ -113,8 +117,8 @@ fn a_p_that_stands_still_is_relieved() {
 #[test]
 fn an_m_gives_way_to_one_that_has_something_in_hand() {
     let sched = scheduler(2);
-    let (p0, p1) = (busy(sched, 0), busy(sched, 1));
-    let (m0, _) = (m_with(p0), m_with(p1));
+    let (mut first, mut second) = (worker_with(busy(sched, 0)), worker_with(busy(sched, 1)));
+    let ((m0, p0), (_, p1)) = (first.both(), second.both());
     let g = runnable(1)[0];
     p0.note_cpu(5);
     assert!(!sched.is_cpu_wanted(p1, 5), "nothing in hand");
@@ -132,7 +136,7 @@ fn an_m_gives_way_to_one_that_has_something_in_hand() {
         assert_eq!(given, 16, "pick {pick}");
         p0.count_pick(Slice::New);
     }
-    p0.set_status(PStatus::Blocking);
+    first.release_p().unwrap().rest(Resting::Blocking);
     assert!(!sched.is_cpu_wanted(p1, 5), "it has let go of its P");
 }
 
@@ -140,37 +144,42 @@ fn an_m_gives_way_to_one_that_has_something_in_hand() {
 #[test]
 fn what_a_spinner_has_found_can_be_stolen() {
     let sched = scheduler(2);
-    let p = busy(sched, 0);
-    let m = m_with(p);
+    let mut worker = worker_with(busy(sched, 0));
+    let (m, p) = worker.both();
     let g = runnable(1)[0];
-    assert_eq!(sched.end_search(m, p, g), Some(g), "one that did not spin wakes nobody");
+    assert_eq!(policy::before_run(sched, m, p, g), Some(g), "one that did not spin wakes nobody");
     let sleeper = M::new();
     // SAFETY: Ms are never freed; this one is on no list.
     unsafe { sched.lock.lock().idle_ms.push_front(NonNull::from(sleeper)) };
     m.set_spinning(sched.idle.start_spinning());
-    assert_eq!(sched.end_search(m, p, g), Some(g));
+    assert_eq!(policy::before_run(sched, m, p, g), Some(g));
     assert!(!m.is_spinning());
-    assert_eq!(sleeper.take_next_p().map(|p| p.id), Some(1), "the next spinner was sent on its way");
+    let p1 = sleeper.take_next_p().unwrap();
+    assert_eq!(p1.id, 1, "the next spinner was sent on its way");
     assert!(sleeper.take_spinning().is_some_and(|token| sched.idle.stop_spinning(token) == LastSpinner::Yes));
     sleeper.note.clear();
     // Now it comes no further than the scheduler's lock.
-    sched.put_idle_p(&mut sched.lock.lock(), sched.p(1).unwrap());
+    sched.put_idle_p(&mut sched.lock.lock(), p1);
     let mut shared = sched.lock.lock();
     // SAFETY: as above.
     unsafe { shared.idle_ms.push_front(NonNull::from(sleeper)) };
     m.set_spinning(sched.idle.start_spinning());
     // SAFETY: headers are never unmapped.
     let header = unsafe { g.as_ref() };
+    let runnext = &p.shared().next;
     std::thread::scope(|s| {
-        let spinner = s.spawn(|| sched.end_search(m, p, header.into()).is_none());
-        let began = Instant::now();
-        while p.next.is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(30), "it is not in `runnext`");
-            std::thread::yield_now();
-        }
-        assert_eq!(p.next.take(), Some(g), "it can be stolen");
-        drop(shared);
-        assert!(spinner.join().unwrap(), "and then it was");
+        let thief = s.spawn(move || {
+            let g = NonNull::from(header);
+            let began = Instant::now();
+            while runnext.is_empty() {
+                assert!(began.elapsed() < Duration::from_secs(30), "it is not in `runnext`");
+                std::thread::yield_now();
+            }
+            assert_eq!(runnext.take(), Some(g), "it can be stolen");
+            drop(shared);
+        });
+        assert!(policy::before_run(sched, m, p, header.into()).is_none(), "and then it was");
+        thief.join().unwrap();
     });
 }
 
@@ -179,11 +188,11 @@ fn what_a_spinner_has_found_can_be_stolen() {
 fn shares_of_the_global_queue() {
     for (queued, procs, share) in [(2, 3, 1), (4, 4, 2), (4, 2, 3), (1000, 2, 128)] {
         let sched = scheduler(procs);
-        let p = busy(sched, 0);
+        let mut p = busy(sched, 0);
         for g in runnable(queued) {
-            sched.put_global_one(None, g, Class::Woken);
+            sched.put_global_one(None, g, QueueClass::Woken);
         }
-        assert!(sched.grab_global(p, None).is_some());
+        assert!(sched.grab_global(&mut p, None).is_some());
         assert_eq!((sched.runq_len(), p.ring.len()), (queued - share, share - 1));
     }
 }
@@ -192,13 +201,13 @@ fn shares_of_the_global_queue() {
 #[test]
 fn the_fairness_tick_takes_exactly_one() {
     let sched = scheduler(1);
-    let p = busy(sched, 0);
+    let mut p = busy(sched, 0);
     let gs = runnable(4);
     for g in &gs[..3] {
-        sched.put_global_one(None, *g, Class::Woken);
+        sched.put_global_one(None, *g, QueueClass::Woken);
     }
-    push(p, &gs[3..]);
-    assert_eq!(sched.grab_global(p, Some(1)), Some(gs[0]));
+    push(&mut p, &gs[3..]);
+    assert_eq!(sched.grab_global(&mut p, Some(1)), Some(gs[0]));
     assert_eq!((sched.runq_len(), p.ring.len()), (2, 1));
 }
 
@@ -207,9 +216,9 @@ fn the_fairness_tick_takes_exactly_one() {
 #[test]
 fn a_full_ring_overflows() {
     let sched = scheduler(1);
-    let p = busy(sched, 0);
+    let mut p = busy(sched, 0);
     let gs = runnable(RING + 2);
-    push(p, &gs[..RING]);
+    push(&mut p, &gs[..RING]);
     let mut seed = 1_u32;
     let random = || {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -218,9 +227,9 @@ fn a_full_ring_overflows() {
     let Some(Overflow(batch)) = p.put_tail(gs[RING], random) else { panic!("the ring was full") };
     assert_eq!((batch.len(), p.ring.len()), (129, 128));
     sched.put_global(0, batch);
-    push(p, &gs[RING + 1..]);
+    push(&mut p, &gs[RING + 1..]);
     assert_eq!((sched.runq_len(), p.ring.len()), (129, 129));
-    let mut seen: Vec<NonNull<G>> = core::iter::from_fn(|| sched.grab_global(p, Some(1))).collect();
+    let mut seen: Vec<NonNull<G>> = core::iter::from_fn(|| sched.grab_global(&mut p, Some(1))).collect();
     let mut expected: Vec<NonNull<G>> = gs[..RING / 2].iter().chain([&gs[RING]]).copied().collect();
     assert_ne!(seen, expected, "a batch is shuffled");
     seen.sort();

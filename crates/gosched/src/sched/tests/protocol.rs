@@ -6,8 +6,9 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use gosched_primitives::Status;
 
 use super::super::park::Waited;
-use super::super::{Caller, Commit, Rt, SCHED, ready_any, yield_now};
+use super::super::{Caller, Commit, SCHED, ready_any, yield_now};
 use crate::g::G;
+use crate::m::Worker;
 use crate::testing::{in_child, succeeds_in_child};
 use crate::waiter::{WaitReason, Waiter};
 
@@ -60,8 +61,8 @@ fn a_refused_wait_goes_on_at_once() {
             let waited = wait(WaitReason::Park, |_| Commit::Refuse);
             assert_eq!(waited, Waited::Refused);
         }
-        let rt = Rt::enter().unwrap();
-        assert_eq!(rt.g().status.get(), Status::Running);
+        let worker = Worker::enter().unwrap();
+        assert_eq!(worker.g().status(), Status::Running);
     });
 }
 
@@ -75,9 +76,9 @@ fn a_wake_up_during_parking_is_kept() {
                 let Waiter::Goroutine(g) = waiter else { return Commit::Refuse };
                 // SAFETY: headers are never unmapped.
                 let header = unsafe { g.as_ref() };
-                assert_eq!(header.status.get(), Status::Parking);
+                assert_eq!(header.status(), Status::Parking);
                 // What another M's `ready` does when it meets a parking goroutine.
-                assert_eq!(header.status.ready(), Ok(gosched_primitives::Readied::LeftMark));
+                assert_eq!(header.ready(), gosched_primitives::Readied::LeftMark);
                 Commit::Wait
             });
             assert_eq!(waited, Waited::Woken);
@@ -90,12 +91,12 @@ fn a_wake_up_during_parking_is_kept() {
 #[test]
 fn a_million_rounds_leave_g0_where_it_was() {
     succeeds_in_child("sched::tests::protocol::a_million_rounds_leave_g0_where_it_was", 1, || {
-        let before = SCHED.all_m().next().unwrap().loop_sp.get();
+        let before = Worker::enter().unwrap().own().loop_sp;
         assert_ne!(before, 0);
         for _ in 0..1_000_000 {
             yield_now();
         }
-        assert_eq!(SCHED.all_m().next().unwrap().loop_sp.get(), before);
+        assert_eq!(Worker::enter().unwrap().own().loop_sp, before);
     });
 }
 

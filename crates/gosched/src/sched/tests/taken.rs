@@ -3,21 +3,25 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use gosched_primitives::{Intr, barrier};
+use gosched_primitives::Intr;
 
-use super::super::{Rt, SCHED, yield_now};
-use crate::m::M;
+use super::super::{Candidate, SCHED, yield_now};
+use crate::m::{M, Taken, Worker};
 use crate::testing::succeeds_in_child;
 
 /// Tries to take the P of `m` and hand it to somebody else. Returns whether it won.
 fn take_p(m: &'static M) -> bool {
-    let mut taker = SCHED.taker.lock();
-    let Some(begun) = m.owner.begin_retake(&mut taker) else { return false };
-    barrier::heavy().unwrap();
-    let Some(p) = m.owner.finish_retake_with(&mut taker, begun, || m.p()).flatten() else { return false };
-    p.stop();
-    SCHED.hand_off_p(p);
-    true
+    let Some(p) = m.p() else { return false };
+    let mut won = false;
+    let mut takes = SCHED.takes();
+    takes.begin(Candidate { p, m, why: Taken::Computing });
+    takes.finish(|_, taken| {
+        if let Some(p) = taken {
+            SCHED.hand_off_p(p);
+            won = true;
+        }
+    });
+    won
 }
 
 /// Takes the P from the M of the calling goroutine, which is in user code, from another thread; or lets the monitor do it,
@@ -55,16 +59,16 @@ fn a_call_that_does_not_move_gives_up_the_p_if_the_monitor_insists() {
         static RAN: AtomicUsize = AtomicUsize::new(0);
         let ask = |insist: bool| {
             let m = crate::m::current::current().unwrap();
-            let rt = Rt::enter().unwrap();
+            let mut worker = Worker::enter().unwrap();
             if insist {
-                rt.p().unwrap().insist();
+                worker.p().unwrap().insist();
             }
             assert!(m.owner.request_preempt(&mut SCHED.taker.lock()));
             m.id
         };
         for round in 1..100 {
             ask(false);
-            assert!(Rt::enter().unwrap().p().is_some());
+            assert!(Worker::enter().unwrap().p().is_some());
             yield_now();
             let here = ask(true);
             let other = crate::go(|| RAN.fetch_add(1, Ordering::Relaxed));
@@ -73,7 +77,7 @@ fn a_call_that_does_not_move_gives_up_the_p_if_the_monitor_insists() {
             }
             assert_eq!(crate::m::current::current().unwrap().id, here);
             other.join().unwrap();
-            assert!(Rt::enter().unwrap().p().is_some());
+            assert!(Worker::enter().unwrap().p().is_some());
         }
         assert_eq!(SCHED.computing_without_p(), 0);
     });
@@ -89,12 +93,12 @@ fn every_call_copes_with_a_lost_p() {
                 let child = crate::go(|| 7);
                 assert!(crate::runtime::num_goroutine() >= 1);
                 assert_eq!(child.join().unwrap(), 7);
-                assert!(Rt::enter().unwrap().p().is_some());
+                assert!(Worker::enter().unwrap().p().is_some());
                 lose_p();
                 yield_now();
                 lose_p();
                 crate::runtime::checkpoint();
-                assert!(Rt::enter().unwrap().p().is_some());
+                assert!(Worker::enter().unwrap().p().is_some());
                 lose_p();
                 crate::thread::current().unpark();
                 crate::thread::park();
@@ -123,11 +127,11 @@ fn without_an_idle_p_only_moving_calls_wait_for_one() {
                 core::hint::spin_loop();
             }
             // The holder has the one P now, and no work waits, so the monitor leaves it to it.
-            assert!(Rt::enter().unwrap().p().is_none());
+            assert!(Worker::enter().unwrap().p().is_none());
             STATE.store(2, Ordering::Relaxed);
             let child = crate::go(|| 7);
             assert_eq!(child.join().unwrap(), 7);
-            assert!(Rt::enter().unwrap().p().is_some());
+            assert!(Worker::enter().unwrap().p().is_some());
             holder.join().unwrap();
         }
     });
@@ -212,4 +216,38 @@ fn takers_against_busy_goroutines() {
             assert_eq!(DONE.load(Ordering::Relaxed), 16);
         });
     }
+}
+
+/// The books on lost Ps balance when a call that does not move finds a take begun, and the monitor has insisted: the goroutine
+/// gives up the P itself, and the take fails.
+#[test]
+fn books_balance_when_insisted_during_a_take() {
+    let name = "sched::tests::taken::books_balance_when_insisted_during_a_take";
+    succeeds_in_child(name, 1, || {
+        static BEGUN: AtomicBool = AtomicBool::new(false);
+        let m = crate::m::current::current().unwrap();
+        let p = m.p().unwrap();
+        assert_eq!(SCHED.computing_without_p(), 0);
+        p.force_insist();
+        let taker = std::thread::spawn(move || {
+            let mut takes = SCHED.takes();
+            takes.begin(Candidate { p, m, why: Taken::Computing });
+            BEGUN.store(true, Ordering::Release);
+            // The M enters meanwhile, as it may during the barrier.
+            while !m.owner.in_runtime() {
+                core::hint::spin_loop();
+            }
+            // Either order must balance; this one did not, when the M counted before it had the lock that the taker holds.
+            std::thread::sleep(core::time::Duration::from_millis(50));
+            takes.finish(|_, taken| assert!(taken.is_none()));
+        });
+        while !BEGUN.load(Ordering::Acquire) {
+            core::hint::spin_loop();
+        }
+        drop(Worker::enter());
+        taker.join().unwrap();
+        yield_now();
+        assert!(Worker::enter().unwrap().p().is_some());
+        assert_eq!(SCHED.computing_without_p(), 0);
+    });
 }

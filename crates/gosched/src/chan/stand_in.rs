@@ -1,0 +1,74 @@
+//! Async tasks that wait for a channel of time. Timers wake goroutines, so a goroutine waits in the task's place.
+
+use core::task::Waker;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::err::{RecvError, TryRecvError};
+use super::timer::TimerChan;
+use crate::sched::hide_current;
+use crate::thread::go_system;
+
+/// Wakes a task when a channel of time may have something for it. A goroutine does the waiting; it ends with this.
+pub(super) struct StandIn(Arc<Mutex<Relay>>);
+
+/// What the task and the goroutine share.
+struct Relay {
+    waker: Waker,
+    waits: Waiting,
+}
+
+/// What the goroutine behind a stand-in does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Still,
+    /// It has woken the task, and ended.
+    Over,
+}
+
+/// What a look has shown.
+pub(super) enum TimePolled {
+    Ready(Result<Instant, RecvError>),
+    /// Not yet; this stand-in will wake the task.
+    Set(StandIn),
+    /// Not yet; the stand-in that was there will wake the task.
+    Still,
+}
+
+/// Receives from `chan`, or sees to it that the task is woken. `stand_in` is the one that was set before.
+pub(super) fn poll(chan: &Arc<TimerChan>, stand_in: Option<&mut StandIn>, waker: &Waker) -> TimePolled {
+    match chan.try_recv() {
+        Ok(due) => return TimePolled::Ready(Ok(due)),
+        Err(TryRecvError::Disconnected) => return TimePolled::Ready(Err(RecvError)),
+        Err(TryRecvError::Empty) => {}
+    }
+    if let Some(StandIn(relay)) = stand_in {
+        let new = waker.clone();
+        let mut relay = relay.lock().unwrap_or_else(PoisonError::into_inner);
+        if relay.waits == Waiting::Still {
+            let old = core::mem::replace(&mut relay.waker, new);
+            drop(relay);
+            drop(old);
+            return TimePolled::Still;
+        }
+    }
+    TimePolled::Set(set(chan, waker.clone()))
+}
+
+/// Starts the goroutine that waits.
+fn set(chan: &Arc<TimerChan>, waker: Waker) -> StandIn {
+    let relay = Arc::new(Mutex::new(Relay { waker, waits: Waiting::Still }));
+    let (weak, chan) = (Arc::downgrade(&relay), Arc::clone(chan));
+    go_system(move || {
+        chan.wait_for_change(|| weak.strong_count() > 0);
+        let Some(relay) = weak.upgrade() else { return };
+        let mut relay = relay.lock().unwrap_or_else(PoisonError::into_inner);
+        relay.waits = Waiting::Over;
+        let waker = relay.waker.clone();
+        drop(relay);
+        // What others' code does on this goroutine, it does in the open.
+        hide_current(false);
+        waker.wake();
+    });
+    StandIn(relay)
+}

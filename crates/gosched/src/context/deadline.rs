@@ -1,0 +1,53 @@
+//! What ends a context at its deadline: a timer that starts a goroutine, which was made for it beforehand and costs no
+//! more than its header until then. The goroutine knows the context weakly: a context that nobody has any more goes away at
+//! once, and its timer with it.
+#![allow(unsafe_code)]
+
+use core::panic::Location;
+use std::sync::Weak;
+use std::time::Instant;
+
+use super::end::EndReason;
+use super::node::ContextNode;
+use crate::m::Worker;
+use crate::sched::{self, Prepared};
+use crate::timers::{Action, Disarmed, TimerNode, when_at};
+
+pub(super) struct DeadlineTimer {
+    timer: TimerNode,
+    ender: Prepared,
+}
+
+impl DeadlineTimer {
+    pub(super) fn new(context: Weak<ContextNode>) -> DeadlineTimer {
+        let ender = sched::prepare(Location::caller(), None, move || {
+            if let Some(node) = context.upgrade() {
+                node.end(&EndReason::DeadlineExceeded);
+            }
+        });
+        DeadlineTimer { timer: TimerNode::new(Action::Start(ender)), ender }
+    }
+
+    /// Sets it to end the context at `deadline`, once.
+    ///
+    /// # Safety
+    /// It stays where it is, and is cancelled before it goes.
+    pub(super) unsafe fn set(&self, deadline: Instant) {
+        let when = when_at(deadline);
+        let _inside = Worker::enter();
+        // SAFETY: by contract.
+        unsafe { sched::arm_here(&self.timer, when) };
+    }
+
+    /// It ends nothing any more. Not inside the runtime.
+    pub(super) fn cancel(&self) {
+        let disarmed = {
+            let _inside = Worker::enter();
+            self.timer.disarm()
+        };
+        if disarmed == Disarmed::InTime {
+            // SAFETY: disarmed in time, which happens once: the goroutine was not started, and nobody else knows it.
+            unsafe { self.ender.discard() };
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is said on standard error and ignored.
+
+mod policy;
+
+use core::time::Duration;
+use std::env;
+use std::sync::OnceLock;
+
+use crate::fatal::warn;
+pub(crate) use policy::{PoliciesOff, Policy};
+
+const VARIABLE: &str = "GOSCHED_DEBUG";
+
+/// The switches, with their defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Debug {
+    /// `randomize=0`: an overflowing ring keeps its order (S21).
+    pub(crate) randomize: bool,
+    /// `seed=n`: the random generators start from here.
+    pub(crate) seed: Option<u64>,
+    /// `deadlock=0`: nobody looks whether all goroutines are asleep for ever (S48).
+    pub(crate) deadlock: bool,
+    /// `migrate=1`: every moving call moves the goroutine to another thread (D1).
+    pub(crate) migrate: bool,
+    /// `stall=ms`: who holds its thread for longer is reported.
+    pub(crate) stall: Option<Duration>,
+    /// `policy=0`, `policy.NAME=0`: what the scheduler does beyond Go's rules is switched off.
+    pub(crate) off: PoliciesOff,
+}
+
+impl Default for Debug {
+    fn default() -> Debug {
+        Debug {
+            randomize: true,
+            seed: None,
+            deadlock: true,
+            migrate: false,
+            stall: None,
+            off: PoliciesOff::default(),
+        }
+    }
+}
+
+/// The switches of this process.
+pub(crate) fn get() -> &'static Debug {
+    static DEBUG: OnceLock<Debug> = OnceLock::new();
+    DEBUG.get_or_init(|| {
+        let text = env::var(VARIABLE).unwrap_or_default();
+        let (debug, complaints) = parse(&text);
+        for complaint in complaints {
+            warn(format_args!("gosched: {VARIABLE}: {complaint}; ignored\n"));
+        }
+        debug
+    })
+}
+
+/// Where random generators start.
+pub(crate) fn seed() -> u64 {
+    get().seed.unwrap_or_else(|| {
+        use std::hash::{BuildHasher, Hasher};
+        std::collections::hash_map::RandomState::new().build_hasher().finish()
+    })
+}
+
+/// Sets a switch from `0` or `1`; `false` if the value is neither.
+fn set(switch: &mut bool, value: &str) -> bool {
+    match value.trim() {
+        "0" => *switch = false,
+        "1" => *switch = true,
+        _ => return false,
+    }
+    true
+}
+
+fn parse(text: &str) -> (Debug, Vec<String>) {
+    let mut debug = Debug::default();
+    let mut complaints = Vec::new();
+    for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let Some((key, value)) = entry.split_once('=') else {
+            complaints.push(format!("{entry:?} is not key=value"));
+            continue;
+        };
+        let key = key.trim();
+        if key == "policy" || key.starts_with("policy.") {
+            complaints.extend(debug.off.set(key, value).err());
+            continue;
+        }
+        let understood = match key {
+            "randomize" => set(&mut debug.randomize, value),
+            "deadlock" => set(&mut debug.deadlock, value),
+            "migrate" => set(&mut debug.migrate, value),
+            "seed" => {
+                debug.seed = value.trim().parse().ok();
+                debug.seed.is_some()
+            }
+            "stall" => {
+                let limit = value.trim().parse().ok().filter(|ms| *ms > 0);
+                debug.stall = limit.map(Duration::from_millis);
+                limit.is_some()
+            }
+            _ => {
+                complaints
+                    .push(format!("unknown key {key:?} (known: randomize, seed, deadlock, migrate, stall, policy, policy.NAME)"));
+                continue;
+            }
+        };
+        if !understood {
+            complaints.push(format!("{key}: bad value {value:?}"));
+        }
+    }
+    (debug, complaints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_keys_are_understood() {
+        let (debug, complaints) = parse("randomize=0, seed=42,deadlock=0,migrate=1,stall=20,policy.trust=0");
+        let stall = Some(Duration::from_millis(20));
+        let mut off = PoliciesOff::default();
+        off.set("policy.trust", "0").unwrap();
+        assert_eq!(
+            debug,
+            Debug { randomize: false, seed: Some(42), deadlock: false, migrate: true, stall, off }
+        );
+        assert!(complaints.is_empty());
+    }
+
+    #[test]
+    fn unknown_keys_and_bad_values_are_named_and_ignored() {
+        let (debug, complaints) = parse("colour=red,seed=x,randomize,,stall=0,policy.speed=0,policy=2");
+        assert_eq!(debug, Debug::default());
+        assert_eq!(complaints.len(), 6);
+        assert!(complaints[0].contains("\"colour\""));
+        assert!(complaints[1].contains("seed") && complaints[1].contains("\"x\""));
+        assert!(complaints[2].contains("\"randomize\" is not key=value"));
+        assert!(complaints[3].contains("stall") && complaints[3].contains("\"0\""));
+        assert!(complaints[4].contains("\"speed\"") && complaints[4].contains("give_way"));
+        assert!(complaints[5].contains("policy: bad value"));
+    }
+}

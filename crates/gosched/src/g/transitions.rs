@@ -1,0 +1,132 @@
+//! All changes of a goroutine's status, one function for each (S1), under the names that readers of Go's runtime know.
+//!
+//! | function | from | to | in Go |
+//! |---|---|---|---|
+//! | [`create`](G::create) | idle, dead | runnable | `newproc` |
+//! | [`execute`](G::execute) | runnable | running | `execute` |
+//! | [`park`](G::park) | running | parking | `gopark` |
+//! | [`stay`](G::stay) | parking | running | `gopark`, when `unlockf` refuses |
+//! | [`park_m`](G::park_m) | parking | waiting, or runnable if it was readied meanwhile | `park_m` |
+//! | [`ready`](G::ready) | waiting, or parking, which is marked | runnable | `goready` |
+//! | [`gosched`](G::gosched) | running | runnable | `goschedImpl` |
+//! | [`enter_syscall`](G::enter_syscall) | running | blocking | `entersyscall` |
+//! | [`exit_syscall`](G::exit_syscall) | blocking | running | `exitsyscall` |
+//! | [`destroy`](G::destroy) | running | dead | `gdestroy` |
+//! | [`revive`](G::revive) | dead | running | |
+//!
+//! Who may call which follows from who owns the G (`sched/README.md`, section 1). A change that finds another status is a
+//! bug, which ends the process with the G's state shown.
+
+use gosched_primitives::{Parked, Readied, Scan, Status};
+
+use super::G;
+use crate::fatal::fatal;
+use crate::m::M;
+
+impl G {
+    /// The status now, which may be another one at once.
+    #[inline]
+    pub(crate) fn status(&self) -> Status {
+        self.status.get()
+    }
+
+    /// Holds the status still, unless there is no goroutine to see.
+    pub(crate) fn scan(&self) -> Option<Scan<'_>> {
+        self.status.scan()
+    }
+
+    /// A new life: the goroutine is to be queued. By whoever filled the header, or runs the timer that starts it.
+    #[doc(alias = "newproc")]
+    #[inline]
+    pub(crate) fn create(&self) {
+        let before = self.status.get();
+        debug_assert!(matches!(before, Status::Idle | Status::Dead), "{before:?}");
+        self.change(before, Status::Runnable, "newproc");
+    }
+
+    /// It runs on `m` from here on. By that M's worker, which took it from a queue.
+    #[inline]
+    pub(crate) fn execute(&self, m: &'static M) {
+        self.change(Status::Runnable, Status::Running, "execute");
+        self.set_m(m);
+    }
+
+    /// It is about to wait: from here on a `ready` may come, and leaves a mark. By itself.
+    #[doc(alias = "gopark")]
+    #[inline]
+    pub(crate) fn park(&self) {
+        self.change(Status::Running, Status::Parking, "park");
+    }
+
+    /// There is nothing to wait for after all. By itself; nobody knows its waiter.
+    #[inline]
+    pub(crate) fn stay(&self) {
+        self.change(Status::Parking, Status::Running, "park");
+    }
+
+    /// It waits, with its registers saved; or it was readied meanwhile, and is to be queued. By the post-switch step.
+    #[inline]
+    pub(crate) fn park_m(&self) -> Parked {
+        self.status.finish_parking().unwrap_or_else(|found| self.bad_status("park", found))
+    }
+
+    /// Its wait is over. By whoever took its waiter.
+    #[doc(alias = "goready")]
+    #[inline]
+    pub(crate) fn ready(&self) -> Readied {
+        self.status.ready().unwrap_or_else(|found| self.bad_status("ready", found))
+    }
+
+    /// It gives others their turn, and is to be queued. By the post-switch step.
+    #[inline]
+    pub(crate) fn gosched(&self) {
+        self.change(Status::Running, Status::Runnable, "gosched");
+    }
+
+    /// It begins an announced blocking call. By itself.
+    #[doc(alias = "entersyscall")]
+    #[inline]
+    pub(crate) fn enter_syscall(&self) {
+        self.change(Status::Running, Status::Blocking, "entersyscall");
+    }
+
+    /// Its announced blocking call is over. By itself.
+    #[doc(alias = "exitsyscall")]
+    #[inline]
+    pub(crate) fn exit_syscall(&self) {
+        self.change(Status::Blocking, Status::Running, "exitsyscall");
+    }
+
+    /// It has ended. By itself.
+    #[doc(alias = "gdestroy")]
+    #[inline]
+    pub(crate) fn destroy(&self) {
+        self.change(Status::Running, Status::Dead, "goexit");
+        self.set_m(core::ptr::null());
+    }
+
+    /// Its end needs code of the user's: it runs once more. By itself, before anybody else can have the header.
+    pub(crate) fn revive(&self, m: &'static M) {
+        self.set_m(m);
+        self.change(Status::Dead, Status::Running, "goexit");
+    }
+
+    #[inline]
+    fn change(&self, from: Status, to: Status, place: &str) {
+        if let Err(found) = self.status.transition(from, to) {
+            self.bad_status(place, found);
+        }
+    }
+
+    /// Ends the process: `place` found the G in a status it can't be in.
+    #[cold]
+    fn bad_status(&self, place: &str, found: Status) -> ! {
+        fatal!(
+            "bad g status in {place}: goroutine {} is {} (wait reason {:?}, m {:p})",
+            self.id(),
+            found.name(),
+            self.reason(),
+            self.m(),
+        )
+    }
+}

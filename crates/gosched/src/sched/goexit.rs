@@ -1,0 +1,178 @@
+//! A goroutine's last steps (S9).
+//!
+//! The order at the end, and why: destructors of goroutine-locals, and of its context if nobody else has it, as user
+//! code. Then, inside the runtime, the G is laid down: *dead*, no longer the M's current one, its stack in the M's
+//! hands. Only then `JoinWord::finish`, after which the header may be somebody else's at once; what still runs needs
+//! only the M and the stack under it. If finishing turns out to need user code (a result nobody wants, a waker), the G
+//! is taken up again for that long.
+
+use core::ptr::NonNull;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use gosched_primitives::{Finish, Header, List};
+
+use super::{SCHED, ScopeGroup, park, schedule};
+use crate::fatal::fatal;
+use crate::g::G;
+use crate::g::locals::Locals;
+use crate::g::task::{self, Ending};
+use crate::m::Worker;
+use crate::panics::contain;
+use crate::waiter::BoxedWaiter;
+
+/// What is left to do with a header.
+enum Last {
+    /// Say that the result is there.
+    Finish,
+    /// Say that the waiter has been woken.
+    FinishWaking,
+    /// The result is gone, and so is the handle; but this one is to be told of the end.
+    WakeOrphan(NonNull<BoxedWaiter>),
+    /// The header is ours to free.
+    Free,
+}
+
+/// Ends the calling goroutine, whose closure has returned.
+#[doc(alias = "goexit0")]
+pub(super) fn goexit(g: &'static G) -> ! {
+    Locals::destroy(g);
+    let mut last = Last::Finish;
+    if g.join.is_detached() {
+        last = drop_unwanted(g);
+    }
+    // SAFETY: we are the goroutine. What user code still runs (a waker, a result that is unwanted at the last moment) sees
+    // a goroutine without a name.
+    drop(unsafe { g.retire_name() });
+    drop_context(g);
+    let mut counted = false;
+    // SAFETY: used for the last time in `leave_for_ever`, which counts this goroutine out of the group.
+    let group = unsafe { g.group() };
+    loop {
+        // User code that ran since may have made new ones.
+        Locals::destroy(g);
+        let mut worker = enter(g);
+        if !core::mem::replace(&mut counted, true) {
+            count_ended(&mut worker);
+        }
+        lay_down(&mut worker, g);
+        match last {
+            Last::Finish => match g.join.finish() {
+                Finish::Done => leave_for_ever(worker, group),
+                Finish::WakePeer(joiner) => {
+                    park::ready(Some(&mut worker), joiner);
+                    leave_for_ever(worker, group)
+                }
+                Finish::Detached => {
+                    take_up(worker, g);
+                    last = drop_unwanted(g);
+                }
+                Finish::WakeBoxed(waiter) => {
+                    take_up(worker, g);
+                    // SAFETY: the word gave us the box that the handle had put there.
+                    let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
+                    // A waker is somebody's code: its panic, once reported, is not the goroutine's.
+                    contain(move || waiter.wake());
+                    last = Last::FinishWaking;
+                }
+            },
+            Last::FinishWaking => {
+                if g.join.finish_waking() == Header::Yours {
+                    free_header(Some(&mut worker), g);
+                }
+                leave_for_ever(worker, group)
+            }
+            Last::WakeOrphan(waiter) => {
+                take_up(worker, g);
+                // SAFETY: the word gave us the box that the handle had left there, and is not asked again.
+                let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
+                // As above.
+                contain(move || waiter.wake());
+                last = Last::Free;
+            }
+            Last::Free => {
+                free_header(Some(&mut worker), g);
+                leave_for_ever(worker, group)
+            }
+        }
+    }
+}
+
+/// Drops what the goroutine held of its context; if it was the last to, the context's values go.
+fn drop_context(g: &'static G) {
+    let Some(context) = g.context.take() else { return };
+    if catch_unwind(AssertUnwindSafe(move || drop(context))).is_err() {
+        fatal!("a value of a context panicked when it was dropped");
+    }
+}
+
+/// Drops the result of a goroutine whose handle is gone.
+fn drop_unwanted(g: &'static G) -> Last {
+    // SAFETY: nobody wants the result, so it is ours; the group outlives its members.
+    unsafe {
+        if task::drop_result(g) == Ending::Panic
+            && let Some(group) = g.group()
+        {
+            group.note_panic();
+        }
+    }
+    g.join.orphan().map_or(Last::Free, Last::WakeOrphan)
+}
+
+/// Before anybody can learn of the end: a joiner that asks `num_goroutine` must not find it still counted.
+fn count_ended(worker: &mut Worker) {
+    match worker.p() {
+        Some(p) => p.count_ended(),
+        None => SCHED.count_ended_without_p(),
+    }
+}
+
+/// The goroutine's own thread is one of ours, so this can't fail. It does not move here, with or without a P.
+fn enter(g: &G) -> Worker {
+    Worker::enter().unwrap_or_else(|| fatal!("goroutine {} ended on a foreign thread", g.id()))
+}
+
+/// The G is dead to all but the caller; its stack, on which the caller runs, is the M's. If it is locked to the thread, that one ends
+/// with it.
+fn lay_down(worker: &mut Worker, g: &'static G) {
+    if g.locks() > 0 {
+        worker.own().ending = true;
+    }
+    g.destroy();
+    worker.m().set_cur_g(None);
+    // SAFETY: the G ran on this M until now; its stack passes to the M, whose thread this is.
+    worker.own().dead_stack = unsafe { (*g.stack.get()).take() };
+}
+
+/// Undoes [`lay_down`] and leaves the runtime: user code has to run once more as `g`.
+fn take_up(mut worker: Worker, g: &'static G) {
+    // SAFETY: nobody got to see the G meanwhile: its join word keeps it ours.
+    unsafe { *g.stack.get() = worker.own().dead_stack.take() };
+    worker.m().set_cur_g(Some(g));
+    worker.own().ending = false;
+    g.revive(worker.m());
+}
+
+/// Counts itself out of its group, then goes to the next goroutine or to g0, never to come back.
+fn leave_for_ever(mut worker: Worker, group: Option<&ScopeGroup>) -> ! {
+    if let Some(group) = group {
+        group.ended(&mut worker);
+    }
+    if !worker.has_p() {
+        SCHED.count_found_again(worker.m());
+        worker.forget_p();
+    }
+    schedule::leave_for_ever(worker)
+}
+
+/// Frees a header whose life is over: by the goroutine, or by the join handle when that came last.
+pub(crate) fn free_header(worker: Option<&mut Worker>, g: &'static G) {
+    match worker.and_then(Worker::p) {
+        Some(p) => p.free_g(g.into()),
+        None => {
+            let mut list = List::new();
+            // SAFETY: dead and in no list.
+            unsafe { list.push_front(NonNull::from(g)) };
+            SCHED.free_many(list);
+        }
+    }
+}

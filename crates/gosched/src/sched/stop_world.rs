@@ -1,0 +1,342 @@
+//! Stopping and starting the world (S42, S43).
+//!
+//! A counter starts at the number of Ps and falls for every P that stands still; whoever brings it to 0 wakes the stopper:
+//!
+//! | a P that | is stopped by |
+//! |---|---|
+//! | is the stopper's | the stopper, first of all |
+//! | is idle | the stopper, off the idle list |
+//! | is in an announced blocking call | the stopper, by the CAS that decides whose it is |
+//! | runs user code | the stopper, by the ownership protocol (D1): no waiting time applies |
+//! | is with an M inside the runtime | that M, when it comes to g0: every way from one goroutine to the next looks at the flag |
+//! | is handed over, or given up | whoever puts it on the idle list: under the lock, and with the flag set, that counts it |
+//!
+//! Every 100 µs the stopper looks at those that are left once more. What has no P goes on: computing goroutines, those
+//! in blocking calls, foreign threads. The first two wait where they next enter the library (`Worker::enter`), in place; what the last
+//! make runnable waits on the global queue.
+//!
+//! The argument why nobody is inside meanwhile. An M without a P sets `in_rt`, then looks at the flag; the stopper sets the
+//! flag, then, after a heavy barrier, looks at `in_rt` of every M with a goroutine: one of them sees the other, and the
+//! stopper waits for those it sees. An M with a P has been counted, so it is on g0, asleep, or has become one without.
+//!
+//! The stopper's goroutine keeps its thread but has no P: its ownership word says TAKEN, so that a call from the closure
+//! is noticed. It acts as from a foreign thread, and waits for nothing (`may_wait.rs`).
+//!
+//! Invariants: at most one stopper (`turn.rs`). While the flag is set, the idle list is empty.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use gosched_primitives::{Note, Wake};
+
+use super::take::{AT_ONCE, Candidate};
+use super::turn::Turn;
+use super::{MayWait, SCHED, Sched, heavy_barrier, start};
+use crate::m::{G0, M, Taken, Worker};
+use crate::p::{OwnedP, P, PList, PStatus, Resting};
+use crate::sysmon;
+use crate::timers::NEVER;
+use crate::waiter::WaitReason;
+
+/// How long the stopper waits before it looks at the Ps that are left once more.
+const ASK_AGAIN: Duration = Duration::from_micros(100);
+/// How long the world may stand still (API).
+pub(crate) const LONGEST_STOP: Duration = Duration::from_secs(10);
+
+/// What stop-the-world needs.
+pub(super) struct WorldState {
+    /// Ps that do not stand still yet.
+    running: AtomicU32,
+    /// Woken when that comes to 0.
+    note: Note,
+    /// Odd while the world is stopped, or about to be. Written under the mutex.
+    stops: AtomicU64,
+    gate: Mutex<()>,
+    opened: Condvar,
+}
+
+impl WorldState {
+    pub(super) const fn new() -> WorldState {
+        WorldState {
+            running: AtomicU32::new(0),
+            note: Note::new(),
+            stops: AtomicU64::new(0),
+            gate: Mutex::new(()),
+            opened: Condvar::new(),
+        }
+    }
+}
+
+thread_local! {
+    /// Whether this thread, which is not ours, has stopped the world.
+    static HAS_STOPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// "The world stands still, and I have stopped it." Starts it again when dropped, also by a panic.
+#[must_use]
+pub(crate) struct Stopped {
+    m: Option<&'static M>,
+    own: Option<&'static P>,
+    procs: u32,
+    /// Passed on after the world was started.
+    _turn: Turn,
+}
+
+impl Stopped {
+    /// Stops the world. A moving call.
+    ///
+    /// # Panics
+    ///
+    /// If the caller has stopped it already.
+    pub(crate) fn begin() -> Stopped {
+        let may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("stop it again"));
+        let turn = Turn::take(&may_wait);
+        // Entering may mean to wait for a P, for which the monitor is needed: it sleeps behind a closed gate.
+        let mut worker = may_wait.enter();
+        SCHED.close_gate();
+        let own = SCHED.stop_the_world(worker.as_mut());
+        match &worker {
+            Some(worker) => {
+                worker.m().set_stopped_world(true);
+                worker.g().set_reason(WaitReason::StopTheWorld);
+            }
+            None => HAS_STOPPED.set(true),
+        }
+        Stopped { m: worker.as_ref().map(Worker::m), own, procs: SCHED.procs(), _turn: turn }
+    }
+
+    /// The goroutine that has stopped it.
+    pub(crate) fn stopper(&self) -> Option<u64> {
+        self.m.and_then(M::cur_g).map(|g| g.id())
+    }
+
+    /// Starts the world with so many Ps.
+    pub(crate) fn start_with(mut self, procs: u32) {
+        self.procs = procs;
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        HAS_STOPPED.set(false);
+        // The word says TAKEN, and stays so until `start_the_world` gives the M a P: there is no idle one.
+        let mut worker = self.m.and_then(|_| Worker::enter());
+        if let Some(m) = self.m {
+            m.set_stopped_world(false);
+        }
+        SCHED.start_the_world(self.procs, worker.as_mut(), self.own);
+        if let Some(worker) = worker {
+            worker.finish();
+        }
+    }
+}
+
+/// Whether the calling thread, which is not ours, has stopped the world.
+#[inline]
+pub(super) fn thread_has_stopped() -> bool {
+    HAS_STOPPED.try_with(Cell::get).unwrap_or(false)
+}
+
+impl Sched {
+    /// Stops every P. Returns the caller's own, if it has one; its M is without from here on.
+    #[doc(alias = "stopTheWorldWithSema")]
+    fn stop_the_world(&self, mut worker: Option<&mut Worker>) -> Option<&'static P> {
+        let own = {
+            let mut shared = self.lock.lock();
+            self.world.running.store(self.procs(), Ordering::Relaxed);
+            // The caller holds the flag's lock: from here on a P that is given up is counted.
+            while let Some(p) = self.get_idle_p(&mut shared) {
+                self.count_stopped(p);
+            }
+            self.exceptions.set_stopping(true);
+            worker.as_mut().and_then(|worker| worker.release_p()).map(|p| {
+                let own = p.shared();
+                self.count_stopped(p);
+                own
+            })
+        };
+        if let Some(worker) = &worker {
+            worker.m().owner.surrender(&mut self.taker.lock());
+        }
+        loop {
+            self.stop_those_left();
+            if self.world.note.sleep_timeout(ASK_AGAIN) == Wake::Woken {
+                break;
+            }
+        }
+        self.world.note.clear();
+        self.await_those_inside(worker.map(|worker| worker.m()));
+        own
+    }
+
+    /// A P stands still. By its owner; it is the stopper's from here on.
+    pub(super) fn count_stopped(&self, p: OwnedP) {
+        p.rest(Resting::Stopped);
+        // ORDERING: AcqRel: the stopper, woken by the last one, sees what all of them did to their Ps.
+        if self.world.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.world.note.wake();
+        }
+    }
+
+    /// Takes Ps from blocking calls and from user code; those inside the runtime are asked.
+    fn stop_those_left(&self) {
+        for first in (0..self.procs()).step_by(AT_ONCE) {
+            self.stop_some(first..first + AT_ONCE as u32);
+        }
+    }
+
+    fn stop_some(&self, ids: core::ops::Range<u32>) {
+        let mut takes = self.takes();
+        for p in ids.filter_map(|id| self.p(id)) {
+            match p.status() {
+                PStatus::Blocking => {
+                    if let Some(p) = self.take_from_blocking(p) {
+                        p.count_blocking();
+                        self.count_stopped(p);
+                    }
+                }
+                PStatus::Running => {
+                    if let Some(m) = p.m() {
+                        takes.begin(Candidate { p, m, why: Taken::Computing });
+                    }
+                }
+                PStatus::Idle | PStatus::Stopped | PStatus::Dead => {}
+            }
+        }
+        takes.finish(|_, taken| {
+            if let Some(p) = taken {
+                self.count_stopped(p);
+            }
+        });
+    }
+
+    /// Waits until no goroutine without a P is inside the runtime: those that come later wait at the gate.
+    fn await_those_inside(&self, stopper: Option<&M>) {
+        loop {
+            heavy_barrier();
+            let inside = self
+                .all_m()
+                .filter(|m| !stopper.is_some_and(|stopper| core::ptr::eq(*m, stopper)))
+                .any(|m| m.cur_g().is_some() && m.owner.in_runtime());
+            if !inside {
+                return;
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
+
+    /// For an M on g0 that has a P: if the world is to be stopped, gives it up for that and sleeps until it has another.
+    #[doc(alias = "gcstopm")]
+    #[inline]
+    pub(super) fn stop_here_if_asked(&self, g0: &mut G0) {
+        while self.exceptions.is_stopping() {
+            self.stop_here(g0);
+        }
+    }
+
+    #[cold]
+    fn stop_here(&self, g0: &mut G0) {
+        if let Some(token) = g0.m().take_spinning() {
+            let _ = self.idle.stop_spinning(token);
+        }
+        {
+            let shared = self.lock.lock();
+            if !self.exceptions.is_stopping() {
+                return;
+            }
+            if let Some(p) = g0.release_p() {
+                self.count_stopped(p);
+            }
+            drop(shared);
+        }
+        self.stop_m(g0);
+    }
+
+    /// Gives the Ps back, `procs` of them: those with work to Ms, the others to the idle list; one to the caller, if it is a
+    /// goroutine, its own if that still exists.
+    #[doc(alias = "startTheWorldWithSema")]
+    fn start_the_world(&self, procs: u32, worker: Option<&mut Worker>, own: Option<&'static P>) {
+        if procs != self.procs() {
+            self.resize(procs, start::default_class());
+        }
+        let own = worker.as_ref().and_then(|_| own.filter(|p| p.id < procs).or_else(|| self.p(0)));
+        let own = own.and_then(|p| p.win(Resting::Stopped));
+        let mut busy = PList::new();
+        {
+            let mut shared = self.lock.lock();
+            self.exceptions.set_stopping(false);
+            for id in (0..procs).rev() {
+                let Some(p) = self.p(id).and_then(|p| p.win(Resting::Stopped)) else { continue };
+                if p.has_work() {
+                    busy.push_front(p);
+                } else {
+                    self.put_idle_p(&mut shared, p);
+                }
+            }
+        }
+        self.open_gate();
+        if let (Some(worker), Some(own)) = (worker, own) {
+            worker.acquire_p(own);
+        }
+        while let Some(p) = busy.pop_front() {
+            let sleeping = self.lock.lock().idle_ms.pop_front();
+            self.start_m(sleeping, p, None);
+        }
+        self.wake_p();
+        let first = self.first_timer();
+        if first != NEVER {
+            self.watch_for(first);
+        }
+        sysmon::wake_up();
+    }
+
+    fn close_gate(&self) {
+        let _gate = self.world.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.stops.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn open_gate(&self) {
+        let _gate = self.world.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.stops.fetch_add(1, Ordering::Relaxed);
+        self.world.opened.notify_all();
+    }
+
+    /// Waits, for `limit` at most, while the world is stopped; returns whether it is still the same stop.
+    pub(crate) fn await_start(&self, limit: Duration) -> bool {
+        let gate = self.world.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let stop = self.world.stops.load(Ordering::Relaxed);
+        if stop.is_multiple_of(2) {
+            return false;
+        }
+        let same = |_: &mut ()| self.world.stops.load(Ordering::Relaxed) == stop;
+        let waited = self.world.opened.wait_timeout_while(gate, limit, same);
+        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Whether the world stands still, or is about to.
+    pub(crate) fn is_stopped(&self) -> bool {
+        !self.world.stops.load(Ordering::Relaxed).is_multiple_of(2)
+    }
+
+    /// For a goroutine without a P that enters: if the world is to be stopped, goes out again and waits, in place, until it is
+    /// started.
+    #[inline(always)]
+    pub(super) fn wait_at_gate(&self, worker: &Worker) {
+        if self.exceptions.is_stopping() {
+            self.wait_for_start(worker.m());
+        }
+    }
+
+    #[cold]
+    fn wait_for_start(&self, m: &'static M) {
+        while self.exceptions.is_stopping() && !m.has_stopped_world() {
+            m.owner.exit();
+            if !self.await_start(LONGEST_STOP) {
+                std::thread::sleep(Duration::from_micros(20));
+            }
+            let _ = m.owner.enter();
+        }
+    }
+}

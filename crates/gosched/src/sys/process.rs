@@ -1,0 +1,15 @@
+//! The process's end, and waiting for it. All async-signal-safe.
+
+/// Ends the process, running no destructors and no exit handlers.
+pub(crate) fn exit_at_once(status: i32) -> ! {
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(status) }
+}
+
+/// Blocks the thread for good: another one ends the process.
+pub(crate) fn await_end() -> ! {
+    loop {
+        // SAFETY: sleeps until a signal comes.
+        unsafe { libc::pause() };
+    }
+}
