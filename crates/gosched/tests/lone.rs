@@ -117,16 +117,18 @@ fn sleeps() -> u64 {
         .sum()
 }
 
-/// D9: two that pass a value to and fro stay on one P and leave the other threads asleep.
+/// D9: two that pass a value to and fro stay on one P and leave the other threads asleep. Each time the kernel takes the CPU away
+/// at a bad moment, trust is lost for a while; so what counts is how much there is less than without trust. (200,000 rounds: some
+/// 600 sleeps beside 20,000; beside four busy loops 2,000 beside 8,000; 2026-11-18.)
 #[test]
 fn wakes_nobody_else() {
-    let outcome = common::child("wakes_nobody_else", || {
+    let child = common::child("wakes_nobody_else", || {
         gosched::run(|| {
             let (ping, pings) = bounded(0);
             let (pong, pongs) = bounded(0);
             let other = gosched::go(move || echo(pings, pong, &AtomicU32::new(0)));
             let before = sleeps();
-            for n in 0..200_000 {
+            for n in 0..50_000 {
                 ping.send(n).expect("the echo receives");
                 assert_eq!(pongs.recv(), Ok(n));
             }
@@ -135,10 +137,19 @@ fn wakes_nobody_else() {
             other.join().expect("it ends with the channel");
         });
     })
-    .procs(2)
-    .run()
-    .ok();
-    // Each time the kernel takes the CPU away at a bad moment, trust is lost for a while.
-    let sleeps: u64 = outcome.value("sleeps").parse().expect("a number");
-    assert!(sleeps < 15_000, "{sleeps} times a thread was woken and went to sleep again");
+    .procs(2);
+    if !common::shows("trust") {
+        return;
+    }
+    let count = |child: &common::Child| child.run().ok().value("sleeps").parse::<u64>().expect("a number");
+    let without = child.clone().env("GOSCHED_DEBUG", "policy.trust=0");
+    let (mut trusting, mut wary) = (0, 0);
+    for _ in 0..4 {
+        trusting += count(&child);
+        wary += count(&without);
+    }
+    assert!(
+        trusting < wary / 2,
+        "{trusting} times a thread was woken and went to sleep again; without trust {wary} times"
+    );
 }
