@@ -7,14 +7,15 @@
 //! and ending fall out. One P: valgrind runs one thread at a time. What the monitor does meanwhile, and a preemption now and
 //! then, can only add to a count; so it is the least of up to three.
 
+mod expected;
 mod rows;
 
-use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use expected::{Counts, Expected};
 use rows::{ROWS, Row};
 
 /// How much more than what is written down a count may be, in percent.
@@ -71,31 +72,32 @@ fn run(name: &str, n: &str) -> ExitCode {
 fn compare<'r>(rows: impl Iterator<Item = &'r Row>, write: bool) -> Result<ExitCode, String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("expected.txt");
     let compiler = compiler();
-    let (written_by, mut expected) = read(&fs::read_to_string(&file).unwrap_or_default());
-    let comparable = written_by == compiler;
+    let mut expected = Expected::read(&fs::read_to_string(&file).unwrap_or_default());
+    let before = expected.of(&compiler).cloned();
+    let mut counts = Counts::new();
     println!("{:<16} {:>9} {:>9} {:>8}  what is counted", "operation", "expected", "now", "change");
     let mut worse = Vec::new();
     for row in rows {
         let limit = if BY_THE_CLOCK.contains(&row.name) { LOOSE } else { TOLERANCE };
-        let before = expected.get(row.name).copied();
+        let before = before.as_ref().and_then(|before| before.get(row.name).copied());
         let now = least(row, before.filter(|_| !write).map(|before| before * (1.0 + limit / 100.0)))?;
         let change = before.map(|before| (now / before - 1.0) * 100.0);
         let shown = change.map_or("new".into(), |change| format!("{change:+.1} %"));
-        let before = before.map_or("–".into(), |before| format!("{before:.0}"));
-        println!("{:<16} {before:>9} {now:>9.0} {shown:>8}  {}", row.name, row.title);
+        let expected = before.map_or("–".into(), |before| format!("{before:.0}"));
+        println!("{:<16} {expected:>9} {now:>9.0} {shown:>8}  {}", row.name, row.title);
         if change.is_some_and(|change| change > limit) {
             worse.push(row.name);
         }
-        expected.insert(row.name.to_owned(), now);
+        counts.insert(row.name.to_owned(), now);
     }
     if write {
-        fs::write(&file, written(&compiler, &expected))
-            .map_err(|why| format!("{}: {why}", file.display()))?;
+        expected.set(&compiler, counts);
+        fs::write(&file, expected.text()).map_err(|why| format!("{}: {why}", file.display()))?;
         println!("written to {}", file.display());
         return Ok(ExitCode::SUCCESS);
     }
-    if !comparable {
-        println!("not judged: expected.txt was written by {written_by:?}, this is {compiler:?}");
+    if before.is_none() {
+        println!("not judged: this is {compiler}; expected.txt is for {}", expected.titles());
         return Ok(ExitCode::SUCCESS);
     }
     if worse.is_empty() {
@@ -156,41 +158,9 @@ fn compiler() -> String {
     format!("{rustc}, {}", vendor.map_or("unknown CPU", |(_, vendor)| vendor))
 }
 
-/// The compiler and the counts of `expected.txt`.
-fn read(text: &str) -> (String, BTreeMap<String, f64>) {
-    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-    let compiler = lines.next().unwrap_or_default().to_owned();
-    let counts = lines.filter_map(|line| {
-        let (name, count) = line.split_once(char::is_whitespace)?;
-        Some((name.to_owned(), count.trim().parse().ok()?))
-    });
-    (compiler, counts.collect())
-}
-
-/// The text of `expected.txt`.
-fn written(compiler: &str, counts: &BTreeMap<String, f64>) -> String {
-    let mut text = format!(
-        "# Instructions per operation, by callgrind; the compiler and the CPU they belong to. Written by --write.\n{compiler}\n"
-    );
-    for row in ROWS {
-        if let Some(count) = counts.get(row.name) {
-            text += &format!("{:<16} {count:.1}\n", row.name);
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_written_is_read_again() {
-        let counts = BTreeMap::from([("enter".to_owned(), 28.0), ("spawn".to_owned(), 910.5)]);
-        let text = written("rustc 1.2.3", &counts);
-        assert_eq!(read(&text), ("rustc 1.2.3".to_owned(), counts));
-        assert_eq!(read("").1.len(), 0);
-    }
 
     #[test]
     fn names_are_distinct_and_known() {
