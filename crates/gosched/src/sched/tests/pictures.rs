@@ -9,10 +9,11 @@ use gosched_primitives::LastSpinner;
 use gosched_switch::StackClass;
 
 use super::super::{QueueClass, SCHED, Sched, policy};
+use crate::debug::Policy;
 use crate::g::G;
 use crate::m::{HasP, M, Worker};
 use crate::p::{Overflow, OwnedP, RING, Resting, Slice};
-use crate::testing::{runnable, succeeds_in_child};
+use crate::testing::{runnable, shows, succeeds_in_child};
 
 /// A scheduler with `n` Ps and no thread.
 fn scheduler(n: u32) -> &'static Sched {
@@ -96,6 +97,9 @@ fn the_global_queue_comes_before_stealing() {
 /// S25: who would poll the network first takes half of what waits for an M that does not go on; but not from one that does.
 #[test]
 fn a_p_that_stands_still_is_relieved() {
+    if !shows(Policy::Relieve) {
+        return;
+    }
     let sched = scheduler(2);
     let (mut p0, p1) = (busy(sched, 0), busy(sched, 1));
     let gs = runnable(6);
@@ -143,6 +147,9 @@ fn an_m_gives_way_to_one_that_has_something_in_hand() {
 /// S31: a spinner that has found something wakes the next one, and until then what it has found can be stolen: one of the two gets it.
 #[test]
 fn what_a_spinner_has_found_can_be_stolen() {
+    if !shows(Policy::InReach) {
+        return;
+    }
     let sched = scheduler(2);
     let mut worker = worker_with(busy(sched, 0));
     let (m, p) = worker.both();
