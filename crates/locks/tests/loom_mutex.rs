@@ -1,5 +1,5 @@
-//! Models of the mutex: one at a time, each sees what the one before did, and nobody is forgotten in the line (loom reports
-//! threads that sleep for ever).
+//! Models of the mutex: one holder at a time, each sees what the last one did, and nobody is forgotten in
+//! the line (loom reports threads that sleep for ever).
 //!
 //! Seen to fail (2026-11-15), each by the tests named, or by all:
 //! - `unlock`, `try_lock_fast`, `take_if_free` or `acquire` `Relaxed`: the next holder does not see what the one before did;
@@ -8,7 +8,8 @@
 //! - `hand_over` without setting `LOCKED`, or an unlock that wakes instead of handing over (`hand_over`);
 //! - `take_if_free` or `acquire` that take the lock while it is `STARVING`: two holders
 //!   (`a_lock_that_is_being_handed_over_is_not_taken`);
-//! - `wake_next` that does not mind `STARVING`: nobody is left to hand over to (`a_late_wake_up_does_not_disturb_a_hand_over`).
+//! - `wake_next` that ignores `STARVING`: nobody is left to hand over to
+//!   (`a_late_wake_up_does_not_disturb_a_hand_over`).
 //!
 //! Seen to fail (2026-11-18), by `who_gives_up_is_passed_over` or `a_hand_over_passes_over_who_gives_up`:
 //! - `wake_next` or `hand_over` that stop at one that has given up;
@@ -151,7 +152,7 @@ fn hand_over_to(model: &Model, node: &Node<Waiter>) {
     unlock(&model.mutex, LONG);
 }
 
-/// While the lock is being handed over it can't be taken, by whatever way.
+/// While the lock is being handed over it can't be taken in any way.
 #[test]
 fn a_lock_that_is_being_handed_over_is_not_taken() {
     check(3, || {

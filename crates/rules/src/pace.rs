@@ -37,8 +37,8 @@ pub enum Tick {
     Quiet,
     /// Goroutines run, and every P has been back in the scheduler since the last tick.
     Calm,
-    /// A goroutine has run since the last tick, or is in a blocking call with its P; or the monitor
-    /// has other work to do.
+    /// A P has not been back in the scheduler since the last tick, or is in a blocking call; or the
+    /// monitor has other work to do.
     Busy,
     /// The thread of a P is blocked, perhaps only for a moment.
     Suspect,
