@@ -120,7 +120,7 @@ fn who_gives_up_is_passed_over() {
     }
 }
 
-/// The main thread holds the lock, and also plays one who has been woken, has lost, and stands in line again, starving.
+/// The main thread holds the lock, and also plays a waiter that was woken, has lost, and is in line again, starving.
 fn starving() -> (Arc<Model>, Box<Node<Waiter>>, Waiter) {
     let model = Model::new();
     let mutex = &model.mutex;
@@ -174,7 +174,7 @@ fn a_lock_that_is_being_handed_over_is_not_taken() {
     });
 }
 
-/// An unlocker of normal mode that comes late to the line leaves it alone when the lock is being handed over.
+/// A wake-up of normal mode that comes late takes nobody out of the line while the lock is being handed over.
 #[test]
 fn a_late_wake_up_does_not_disturb_a_hand_over() {
     check(3, || {
@@ -188,7 +188,8 @@ fn a_late_wake_up_does_not_disturb_a_hand_over() {
     });
 }
 
-/// The first in line gives up when the lock may be on its way to it: then it goes to the one behind, or is free for whoever comes.
+/// The first in line gives up while the lock may be handed to it: then the lock goes to the next in line, or
+/// is free.
 #[test]
 fn a_hand_over_passes_over_who_gives_up() {
     check(3, || {

@@ -192,7 +192,7 @@ fn a_wait_group_whose_waiter_gives_up() {
     });
 }
 
-/// Of two one runs, unless it fails, and all see what it did.
+/// One of two runs, and the other only if that one fails; all see what was done.
 #[test]
 fn once() {
     fn call(model: &Model<Once<Waiter>>, fails: bool) {
