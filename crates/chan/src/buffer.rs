@@ -1,11 +1,15 @@
 //! What a channel holds: a ring, and, if there is more than fits, a chain of further rings.
 //!
-//! A bounded channel has one ring of its capacity, made with it. An unbounded one begins without; it grows by rings, which are
-//! allocated outside the lock and handed in ([`Buffer::supply`]): nothing here allocates or frees while values go in and
-//! out. A ring that is emptied is kept as the spare, or, if there is one, waits as garbage to be freed outside.
+//! A bounded channel has one ring of its capacity from the start. An unbounded one begins without; it
+//! grows by rings, which are allocated outside the lock and handed in ([`Buffer::supply`]): nothing
+//! here allocates or frees while values go in and out. An emptied ring that the chain replaces
+//! becomes the spare; the spare from before, if there is one, becomes garbage, to be freed outside
+//! the lock.
 //!
-//! Invariants: a chain hangs behind a ring that is not empty. Values are taken from `ring` and, when it is empty, the next one of the chain takes its place; they are put into
-//! the chain's last ring, which is `ring` if there is no chain. `len` is the sum of all.
+//! Invariants: a chain hangs behind a ring that is not empty. Values are taken from `ring`; when it
+//! is empty, the first ring of the chain takes its place. They are put into the chain's last ring,
+//! which is `ring` if there is no chain; only `push_front` puts them into `ring` before a chain.
+//! `len` is the number of values in all rings.
 
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
@@ -13,7 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Slots of the first ring of an unbounded channel.
 const FIRST: usize = 16;
-/// Rings grow up to about this many bytes: a channel that was long once keeps two of them.
+/// Rings grow up to about this many bytes, or `FIRST` slots: a channel that was long once keeps two
+/// of them.
 const MOST_BYTES: usize = 16 * 1024;
 
 /// Memory for some values.
@@ -96,7 +101,7 @@ impl<T> Room<T> {
 }
 
 impl<T> Drop for Room<T> {
-    /// Frees those that are chained behind it. A room that is dropped holds no values.
+    /// Frees the rooms that are chained behind it. A room that is dropped holds no values.
     fn drop(&mut self) {
         let mut next = core::mem::replace(&mut self.next, null_mut());
         while let Some(room) = NonNull::new(next) {
@@ -154,7 +159,7 @@ impl<T> Buffer<T> {
         self.len == 0
     }
 
-    /// As [`push`](Buffer::push), if that takes nothing but a free slot of the first ring. Returns whether it did.
+    /// As [`push`](Buffer::push), if there is one ring and a free slot in it. Returns whether there was.
     ///
     /// # Safety
     /// As for [`push`](Buffer::push).
@@ -187,7 +192,7 @@ impl<T> Buffer<T> {
     /// Moves a value in, behind all others.
     ///
     /// # Safety
-    /// If this succeeds, the value has been moved out of `value`.
+    /// `value` may be read and its value moved. If this succeeds, it has been moved.
     #[inline]
     pub unsafe fn push(&mut self, value: *const T) -> Result<(), NoRoom> {
         if self.first.is_null() && !self.ring.is_full() {
@@ -335,8 +340,8 @@ impl<T> Buffer<T> {
 }
 
 impl<T> Drop for Buffer<T> {
-    /// Drops the values that are left. If one panics, those behind it are dropped all the same, since others may wait for what they
-    /// hold; then the first panic goes on.
+    /// Drops the values that are left. If a destructor panics, the values behind are dropped all the
+    /// same, since others may wait for what they hold; then the first panic is resumed.
     fn drop(&mut self) {
         let mut first = None;
         let mut value = MaybeUninit::uninit();
@@ -347,7 +352,7 @@ impl<T> Drop for Buffer<T> {
             match (dropped, &first) {
                 (Ok(()), _) => {}
                 (Err(panic), None) => first = Some(panic),
-                // Its own destructor is foreign code, too.
+                // Forgotten, because the destructor of a panic's payload is foreign code, too.
                 (Err(panic), Some(_)) => core::mem::forget(panic),
             }
         }
@@ -371,7 +376,7 @@ mod tests {
     fn put<T>(buffer: &mut Buffer<T>, value: T, end: End) {
         let value = ManuallyDrop::new(value);
         loop {
-            // SAFETY: `value` is not used again once it was moved.
+            // SAFETY: `value` is not used again after it was moved.
             let put = unsafe {
                 match end {
                     End::Back => buffer.push(&*value),

@@ -1,20 +1,23 @@
-//! A channel: a lock, a buffer, and the queues of those who wait (D6). One core for all capacities.
+//! A channel: a lock, a buffer, and the queues of waiters (D6). One core for all capacities.
 //!
-//! Nothing here waits or wakes. An operation is one call on [`ChanState`], under the lock. It says what happened and whom to wake,
-//! after the lock is released; or that the caller has to wait: then the caller queues its [`Sudog`], releases
-//! the lock and sleeps, all in the way of its kind.
+//! Nothing here parks or wakes. An operation is one call on [`ChanState`], under the lock. It returns
+//! what happened and whom to wake after the lock is released; or that the caller has to wait: then
+//! the caller queues its [`Sudog`], releases the lock and sleeps, as a goroutine, a thread or a task.
 //!
 //! Invariants, whenever the lock is free ("waits" means: is queued and its wait is not over):
 //! - if a receiver waits, the buffer is empty;
-//! - if a sender waits, the buffer is full: values and reserved places make up the capacity. So nobody can overtake a sender that
-//!   waits for a place: whoever frees one gives it to the first of them, under the same lock;
+//! - if a sender waits, the buffer is full: values and reserved places are at least the capacity. So
+//!   nobody can overtake a sender that waits for a place: whoever frees one gives it to the first of
+//!   them, under the same lock;
 //! - on a closed channel nobody waits, once [`ChanState::end_one`] has returned `None`;
-//! - values are moved by copying their bytes: out of a slot whose owner waits (claimed) or is the caller.
+//! - values are moved by copying their bytes, to and from a slot whose owner is claimed and waits, or
+//!   is the caller.
 //!
-//! **Senders without a value.** A `select` learns which of its sends is chosen before its value is computed. So it *reserves*:
-//! a place in the buffer, or the first waiting receiver, which goes on waiting until the value comes. And where such a sender
-//! waits itself, a receiver meets somebody who has nothing to give yet (*an offer*): it accepts, binds itself to that
-//! sender, and waits for the value.
+//! **Senders without a value.** A `select` learns which of its sends is chosen before its value is
+//! computed. So it *reserves*: a place in the buffer, or the first waiting receiver, which continues
+//! to wait until the value comes. Where such a sender waits itself, a receiver meets a sender that
+//! has nothing to give yet (*an offer*): it accepts, binds itself to that sender, and waits for the
+//! value.
 
 use core::ptr::NonNull;
 
@@ -24,7 +27,7 @@ use crate::buffer::{Buffer, NoRoom, Room};
 use crate::outcome::{Filled, Offers, Received, Reserved, Sent, Side};
 use crate::sudog::{Queue, Sudog, Verdict};
 
-/// A channel for values of type `T`. `W` is whoever waits.
+/// A channel for values of type `T`. `W` is a waiter.
 ///
 /// ```
 /// use gosched_chan::{Chan, Offers, Received, Sent};
@@ -46,7 +49,7 @@ pub struct Chan<T, W> {
 }
 
 impl<T, W> Chan<T, W> {
-    /// A channel that holds at most `capacity` values; with 0 none: then sender and receiver meet.
+    /// A channel that holds at most `capacity` values; with capacity 0 sender and receiver meet.
     pub fn bounded(capacity: usize) -> Chan<T, W> {
         Chan::with(capacity, Buffer::new(capacity))
     }
@@ -135,7 +138,8 @@ impl<T, W> ChanState<T, W> {
         Some(waiter)
     }
 
-    /// Sends a value, if there is a place for it and that is all there is to it: nobody waits or watches. Returns whether it did.
+    /// Sends a value in the simplest case: there is a place in the buffer's one ring, and no receiver
+    /// waits or watches. Returns whether it did.
     ///
     /// # Safety
     /// If this succeeds, the value has been moved out of `value`.
@@ -149,8 +153,8 @@ impl<T, W> ChanState<T, W> {
             && unsafe { self.buffer.push_simply(value) }
     }
 
-    /// Receives a value, if there is one in the buffer and that is all there is to it: nobody waits or watches. Returns whether it
-    /// did.
+    /// Receives a value in the simplest case: there is one in the buffer's one ring, no sender waits or
+    /// watches, and there is no garbage. Returns whether it did.
     ///
     /// # Safety
     /// `slot` may be written to. If this succeeds it holds the value.
@@ -163,7 +167,7 @@ impl<T, W> ChanState<T, W> {
             && unsafe { self.buffer.pop_simply(slot) }
     }
 
-    /// Sends a value, if that does not take waiting.
+    /// Sends a value, if that is possible without waiting.
     ///
     /// # Safety
     /// With [`Sent::Handed`] and [`Sent::Buffered`], the value has been moved out of `value`.
@@ -186,7 +190,7 @@ impl<T, W> ChanState<T, W> {
         }
     }
 
-    /// Receives a value into `slot`, if that does not take waiting.
+    /// Receives a value into `slot`, if that is possible without waiting.
     ///
     /// # Safety
     /// `slot` may be written to. With [`Received::Taken`] it holds the value.
@@ -203,7 +207,10 @@ impl<T, W> ChanState<T, W> {
         if self.closed { Received::Closed } else { Received::Empty }
     }
 
-    /// Takes the value of the first waiting sender.
+    /// Takes the value of the first waiting sender, or claims it if it has none yet.
+    ///
+    /// # Safety
+    /// As for [`recv`](ChanState::recv).
     unsafe fn take_from_sender(&mut self, slot: *mut T, offers: Offers) -> Received<W> {
         while let Some(first) = self.senders.first() {
             if offers == Offers::Decline && first.slot().is_null() && first.is_open() {
@@ -242,14 +249,14 @@ impl<T, W> ChanState<T, W> {
         } else {
             // SAFETY: a sender's slot holds a T, which is moved out of it.
             let pushed = unsafe { self.buffer.push(sender.slot().cast::<T>()) };
-            // Senders wait at bounded channels only, whose last ring has all the capacity's slots.
+            // Senders wait at bounded channels only, whose last ring has a slot for each place.
             debug_assert!(pushed.is_ok());
             sender.set_verdict(Verdict::Done);
         }
         Some(waiter)
     }
 
-    /// Gets a sender without a value a place or a receiver.
+    /// Reserves a place or a receiver, for a sender that has no value yet.
     pub fn reserve(&mut self) -> Reserved<W> {
         if self.closed {
             return Reserved::Closed;
@@ -269,8 +276,8 @@ impl<T, W> ChanState<T, W> {
     /// Sends a value for which a place is reserved.
     ///
     /// # Safety
-    /// The caller has reserved a place and not used it; after all but [`Filled::NoRoom`] it has. With [`Filled::Done`] and
-    /// [`Filled::Buffered`] the value has been moved out of `value`.
+    /// The caller has a reserved place. It is used up by this, except with [`Filled::NoRoom`]. With
+    /// [`Filled::Done`] and [`Filled::Buffered`] the value has been moved out of `value`.
     pub unsafe fn fill(&mut self, value: *const T) -> Filled<W> {
         if self.closed {
             self.reserved -= 1;
@@ -288,30 +295,32 @@ impl<T, W> ChanState<T, W> {
         Filled::Buffered
     }
 
-    /// Gives a reserved place back. The sender who got it instead has to be woken.
+    /// Gives a reserved place back. Returns the sender that got it instead, which has to be woken.
     #[must_use = "the waiter has to be woken"]
     pub fn give_up(&mut self) -> Option<W> {
         self.reserved -= 1;
         self.pass_place()
     }
 
-    /// Binds a receiver to the sender without a value that it has claimed: the value will be [delivered](ChanState::deliver) to it.
+    /// Binds a receiver to the sender without a value that it has claimed: the value will be
+    /// [delivered](ChanState::deliver) to it.
     ///
     /// # Safety
-    /// `sender` is from [`Received::Offered`], and not yet woken. `receiver` neither moves nor dies, and its ticket is open and
-    /// unknown to everybody else, until the delivery.
+    /// `sender` is from [`Received::Offered`], and not yet woken. Until the delivery, `receiver` is
+    /// neither moved nor freed, and its ticket is open and unknown to everybody else.
     pub unsafe fn bind(&mut self, sender: NonNull<Sudog<W>>, receiver: &Sudog<W>) {
         // SAFETY: claimed, so its owner waits.
         unsafe { sender.as_ref() }.set_verdict(Verdict::Peer(NonNull::from(receiver)));
     }
 
-    /// Gives the value to the receiver that waits for it, who has to be woken.
+    /// Gives the value to the receiver that waits for it, and returns it: it has to be woken.
     ///
-    /// `Err`: the receiver, an async task, is gone; the value was not moved, and the node is the caller's.
+    /// `Err`: the receiver, an async task, is gone; the value was not moved, and the caller owns the
+    /// node.
     ///
     /// # Safety
-    /// `receiver` is from [`Reserved::Peer`] or [`Verdict::Peer`], and this is the one delivery. With `Ok` the value has been
-    /// moved out of `value`. A slot that is null takes no value.
+    /// `receiver` is from [`Reserved::Peer`] or [`Verdict::Peer`], and this is the one delivery. With
+    /// `Ok` the value has been moved out of `value`.
     pub unsafe fn deliver(
         &mut self,
         receiver: NonNull<Sudog<W>>,
@@ -346,13 +355,14 @@ impl<T, W> ChanState<T, W> {
         Ok(waiter.or_else(|| node.claim()))
     }
 
-    /// The owner of `receiver` is going away, which is not queued and has no verdict: whoever is to deliver a value to it will
-    /// find it orphaned, and owns its memory from now on.
+    /// The owner of `receiver` is going away while the node is in no queue and has no verdict: the
+    /// sender that is to deliver a value to it owns its memory from now on, and finds it an orphan.
     pub fn abandon(&mut self, receiver: &Sudog<W>) {
         receiver.set_orphan();
     }
 
-    /// Takes a value back that had been handed to a receiver who is gone: for the next one, or to the buffer's front.
+    /// Takes back a value that was handed to a receiver which is gone: gives it to the next receiver,
+    /// which has to be woken, or puts it at the buffer's front.
     ///
     /// # Safety
     /// If this succeeds, the value has been moved out of `value`.
@@ -366,7 +376,7 @@ impl<T, W> ChanState<T, W> {
         Ok(None)
     }
 
-    /// Takes memory for values, as [`Sent::NoRoom`] has asked for.
+    /// Takes the memory for values that [`Sent::NoRoom`] has asked for.
     pub fn supply(&mut self, room: Box<Room<T>>) {
         self.buffer.supply(room);
     }
@@ -394,8 +404,8 @@ impl<T, W> ChanState<T, W> {
     /// Queues a waiter, after the operation has said that it has to wait, and before the lock is released.
     ///
     /// # Safety
-    /// The node is in no queue, and stays where it is until it was taken out by whoever claimed it, or by
-    /// [`dequeue`](ChanState::dequeue).
+    /// The node is in no queue, and stays where it is until a claimer or
+    /// [`dequeue`](ChanState::dequeue) has taken it out.
     #[inline]
     pub unsafe fn enqueue(&mut self, side: Side, node: &Sudog<W>) {
         // SAFETY: by contract.
@@ -431,14 +441,14 @@ impl<T, W> ChanState<T, W> {
         self.closed || !self.buffer.is_empty() || self.senders.has_open()
     }
 
-    /// Whether anybody watches. Rare.
+    /// Whether anybody watches. Rarely true.
     #[inline]
     pub fn is_watched(&self) -> bool {
         !(self.recv_watchers.is_empty() && self.send_watchers.is_empty())
     }
 
-    /// One of those who watch and should look, to be woken: call it until there is none, after every change while the channel
-    /// [is watched](ChanState::is_watched).
+    /// Takes out a watcher whose operation would not wait any more, to be woken. While the channel
+    /// [is watched](ChanState::is_watched), call it after every change until it returns `None`.
     #[must_use = "the waiter has to be woken"]
     pub fn end_watch(&mut self) -> Option<W> {
         if !self.recv_watchers.is_empty()
@@ -453,12 +463,14 @@ impl<T, W> ChanState<T, W> {
         None
     }
 
-    /// Closes the channel. Returns whether it was open. Those who wait are told by [`end_one`](ChanState::end_one).
+    /// Closes the channel. Returns whether it was open. [`end_one`](ChanState::end_one) then ends the
+    /// waits.
     pub fn close(&mut self) -> bool {
         !core::mem::replace(&mut self.closed, true)
     }
 
-    /// One of those who wait at a closed channel, to be woken: call it until there is none.
+    /// Ends one wait at a closed channel and returns the waiter, to be woken. Call it until it returns
+    /// `None`.
     #[must_use = "the waiter has to be woken"]
     pub fn end_one(&mut self) -> Option<W> {
         debug_assert!(self.closed);
@@ -477,7 +489,8 @@ impl<T, W> ChanState<T, W> {
 /// Moves a value into a receiver's slot.
 ///
 /// # Safety
-/// The receiver is claimed and not woken, its slot null or a T's and free; the value is the caller's to move.
+/// The receiver is claimed and not woken, or waits for this delivery; its slot is a `T`'s and free. The
+/// value is the caller's to move.
 #[inline]
 unsafe fn put<T, W>(receiver: NonNull<Sudog<W>>, value: *const T) {
     // SAFETY: by contract.

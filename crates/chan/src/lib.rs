@@ -4,10 +4,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `sudog.rs` | [`Sudog`], one who waits at a channel, and the [`Queue`]s they wait in |
+//! | `sudog.rs` | [`Sudog`], a waiter at a channel, and the [`Queue`]s of waiters |
 //! | `buffer.rs` | [`Buffer`], the values in a channel |
 //! | `chan.rs` | [`Chan`] and what can be done with it while its lock is held ([`ChanState`]) |
-//! | `outcome.rs` | what they say: [`Sent`], [`Received`], ... |
+//! | `outcome.rs` | what the operations return: [`Sent`], [`Received`], ... |
 //! | `select.rs` | [`Selection`], several channels at once |
 
 mod buffer;

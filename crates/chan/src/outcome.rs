@@ -1,4 +1,4 @@
-//! What operations on a channel say, and what they are asked with.
+//! What operations on a channel return, and the options that they take.
 
 use core::ptr::NonNull;
 
@@ -9,7 +9,7 @@ use crate::sudog::Sudog;
 #[derive(Debug)]
 #[must_use]
 pub enum Sent<W> {
-    /// It was handed to a receiver, who has to be woken.
+    /// It was handed to a receiver, which has to be woken.
     Handed(W),
     /// It is in the buffer.
     Buffered,
@@ -25,24 +25,25 @@ pub enum Sent<W> {
 #[derive(Debug)]
 #[must_use]
 pub enum Received<W> {
-    /// There is a value in the slot. If a sender has got on by it, it has to be woken.
+    /// There is a value in the slot. If this ended the wait of a sender, that has to be woken.
     Taken(Option<W>),
     /// There is nothing; the receiver may wait.
     Empty,
     /// There is nothing, and the channel is closed.
     Closed,
-    /// There is nothing but a sender without a value, and [`Offers::Decline`] was said.
+    /// There is nothing but a sender without a value, and [`Offers::Decline`] was given.
     Offer,
-    /// A sender without a value was claimed. The receiver [binds](crate::ChanState::bind) itself to it, has it woken, and waits.
+    /// A sender without a value was claimed. The receiver [binds](crate::ChanState::bind) itself to it,
+    /// wakes it, and waits.
     Offered(NonNull<Sudog<W>>, W),
 }
 
-/// Whether a receiver is ready to wait for the value of a sender that has none yet.
+/// Whether a receiver will wait for the value of a sender that has none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offers {
-    /// It is.
+    /// It will.
     Accept,
-    /// It is not.
+    /// It will not.
     Decline,
 }
 
@@ -52,7 +53,8 @@ pub enum Offers {
 pub enum Reserved<W> {
     /// A place in the buffer: see [`fill`](crate::ChanState::fill).
     Place,
-    /// A receiver who waits for the value: see [`deliver`](crate::ChanState::deliver).
+    /// A receiver that waits for the value, and its waiter, if that is not kept in the receiver's
+    /// ticket: see [`deliver`](crate::ChanState::deliver).
     Peer(NonNull<Sudog<W>>, Option<W>),
     /// Nothing; the sender may wait.
     Full,
@@ -64,7 +66,7 @@ pub enum Reserved<W> {
 #[derive(Debug)]
 #[must_use]
 pub enum Filled<W> {
-    /// It was moved. These have to be woken: the receiver who got it, and a sender who got the place.
+    /// It was moved. These have to be woken: the receiver that got it, and a sender that got the place.
     Done(Option<W>, Option<W>),
     /// It is in the buffer.
     Buffered,

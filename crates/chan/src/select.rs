@@ -1,12 +1,14 @@
 //! Several channels at once (S45).
 //!
-//! A selection locks all its channels, in the order of their addresses and each once, so that two selections never wait for
-//! each other. Under the locks it looks at its operations; the first one in the order of looking that need not wait is
-//! done there and then. If all would wait, it queues one node for each operation, all with the same ticket, and releases the
-//! locks. Whoever claims the ticket, on whatever channel, has taken part in exactly one; the other nodes are dead
-//! from then on, and the owner takes them out of their queues before it goes on.
+//! A selection locks all its channels, in the order of their addresses and each once, so that two
+//! selections never wait for each other. Under the locks it polls its operations in a given order
+//! and does the first one that need not wait. If all would wait, it queues one node for each
+//! operation, all with the same ticket, and releases the locks. The ticket is claimed once, on one
+//! of the channels, so the selection takes part in exactly one operation; the other nodes are dead
+//! from then on, and the owner takes them out of their queues before it continues.
 //!
-//! The order of looking is random, so that among ready operations each has the same chance.
+//! The caller chooses the order of polling. The library's is random, so that each ready operation
+//! has the same chance.
 
 use core::ptr::NonNull;
 
@@ -16,7 +18,7 @@ use crate::chan::Chan;
 use crate::outcome::{Offers, Received, Reserved, Side};
 use crate::sudog::{Sudog, Verdict};
 
-/// What an operation has come to.
+/// The result of the operation that a selection has chosen.
 #[derive(Debug)]
 pub enum Chosen<W> {
     /// A value is in the slot.
@@ -31,17 +33,17 @@ pub enum Chosen<W> {
     Peer(NonNull<Sudog<W>>, Option<W>),
 }
 
-/// What a look at an operation has shown.
+/// What polling an operation has shown.
 #[derive(Debug)]
 #[must_use]
 pub enum Polled<W> {
     /// It would wait.
     Wait,
-    /// It is done, or reserved. Whoever has got on by it has to be woken.
+    /// It is done, or reserved. If it ended another's wait, that waiter has to be woken.
     Ready(Chosen<W>, Option<W>),
-    /// A receive that met a sender without a value, and declined.
+    /// A receive has met a sender without a value, and declined.
     Offer,
-    /// A receive that has claimed a sender without a value, and is to bind itself to it.
+    /// A receive has claimed a sender without a value, and must [bind](Operation::bind) itself to it.
     Offered(NonNull<Sudog<W>>, W),
 }
 
@@ -57,10 +59,11 @@ pub enum Interest {
 /// An operation that may be part of a selection.
 ///
 /// # Safety
-/// `raw_lock` is always the same one. With the lock held, `enqueue` puts the node into a queue behind that lock, and `dequeue` takes
-/// it out if it is still in.
+/// `raw_lock` always returns the same lock. With the lock held, `enqueue` puts the node into a queue behind
+/// that lock, and `dequeue` takes it out if it is still in.
 pub unsafe trait Operation<W> {
-    /// What is held during the other calls; `None` if there is nothing to lock, and then nothing is ever ready or queued.
+    /// The lock that is held during the other calls. `None` if there is nothing to lock: then the operation
+    /// is never ready, and its node never in a queue.
     fn raw_lock(&self) -> Option<&RawLock>;
 
     /// Does the operation if it need not wait.
@@ -75,7 +78,7 @@ pub unsafe trait Operation<W> {
     /// The lock is held; else as for [`ChanState::bind`](crate::ChanState::bind).
     unsafe fn bind(&self, sender: NonNull<Sudog<W>>, receiver: &Sudog<W>);
 
-    /// Whether it need not wait.
+    /// Whether it would not wait.
     ///
     /// # Safety
     /// The lock is held.
@@ -93,7 +96,7 @@ pub unsafe trait Operation<W> {
     /// The lock is held; else as for [`ChanState::dequeue`](crate::ChanState::dequeue).
     unsafe fn dequeue(&self, interest: Interest, node: &Sudog<W>);
 
-    /// One of those who watch this channel and should look, to be woken. `None` if there is none.
+    /// As [`ChanState::end_watch`](crate::ChanState::end_watch).
     ///
     /// # Safety
     /// The lock is held.
@@ -213,25 +216,24 @@ fn recv_side(interest: Interest) -> Side {
     }
 }
 
-/// The order of locking; 0 if there is no lock.
+/// The lock's place in the order of locking: its address; 0 if there is no lock.
 fn lock_id(lock: Option<&RawLock>) -> usize {
     lock.map_or(0, |lock| core::ptr::from_ref(lock).addr())
 }
 
-/// Some operations, of which one is to be done.
-///
-/// `O` leads to the operations, as a reference does.
+/// Some operations, of which one is to be done. `O` is a reference to an operation, or leads to one in
+/// another way.
 pub struct Selection<'s, O> {
     operations: &'s [O],
-    /// The operations' numbers, in the order of looking.
+    /// The operations' numbers, in the order of polling.
     looking: &'s [u32],
     /// The operations' numbers, in the order of locking.
     locking: &'s mut [u32],
 }
 
 impl<'s, O> Selection<'s, O> {
-    /// Selects among `operations`, looking at them in the order of the numbers in `looking`. `locking` is as long, and is filled
-    /// here.
+    /// A selection among `operations`, which are polled in the order of the numbers in `looking`. `locking`
+    /// has the same length, and is filled here.
     pub fn new<W>(operations: &'s [O], looking: &'s [u32], locking: &'s mut [u32]) -> Selection<'s, O>
     where
         O: AsOperation<W>,
@@ -288,10 +290,11 @@ impl<'s, O> Selection<'s, O> {
         self.each_lock(|lock| unsafe { lock.unlock() });
     }
 
-    /// Does the first operation that need not wait. Returns its number.
+    /// Does the first operation that need not wait, and returns its number. If all would wait, but a
+    /// receive has declined an offer, returns that.
     ///
     /// # Safety
-    /// The locks are held, and `slot` is large enough for every operation's value.
+    /// The locks are held, and a value of each operation's type may be written to `slot`.
     pub unsafe fn poll<W>(&self, slot: *mut (), offers: Offers) -> (usize, Polled<W>)
     where
         O: AsOperation<W>,
@@ -309,7 +312,7 @@ impl<'s, O> Selection<'s, O> {
         declined
     }
 
-    /// The first operation that need not wait.
+    /// The first operation that would not wait, in the order of polling.
     ///
     /// # Safety
     /// The locks are held.
@@ -322,8 +325,9 @@ impl<'s, O> Selection<'s, O> {
         numbers.find(|number| unsafe { self.operations[*number].as_operation().is_ready() })
     }
 
-    /// Queues the nodes, one for each operation, in the order of looking: of several on the same channel the first one queued is met
-    /// first. Returns whether somebody watches one of the channels: see [`Operation::end_watch`].
+    /// Queues the nodes, one for each operation, in the order of polling: of several on the same channel a
+    /// peer meets the first one first. Returns whether somebody watches one of the channels: see
+    /// [`Operation::end_watch`].
     ///
     /// # Safety
     /// The locks are held. As for [`ChanState::enqueue`](crate::ChanState::enqueue), for each.
@@ -340,8 +344,8 @@ impl<'s, O> Selection<'s, O> {
         watched
     }
 
-    /// Takes the nodes out of their queues, if they are still there. Acquires and releases the locks, one after the
-    /// other; that of the operation `done`, whose node is out already, is left alone.
+    /// Takes the nodes out of their queues, if they are still there. Acquires and releases the locks, one
+    /// after the other, except for the operation `done`, whose node is out already.
     ///
     /// # Safety
     /// The nodes were queued by [`enqueue`](Selection::enqueue).
@@ -366,7 +370,7 @@ impl<'s, O> Selection<'s, O> {
     }
 }
 
-/// Leads to an [`Operation`], and may know its lock without asking it.
+/// Leads to an [`Operation`], and may know its lock without a virtual call.
 pub trait AsOperation<W> {
     /// The operation.
     fn as_operation(&self) -> &dyn Operation<W>;
@@ -385,7 +389,7 @@ impl<W> AsOperation<W> for &dyn Operation<W> {
     }
 }
 
-/// What the verdict about the node of a selection's operation means. `None`: the selection is to look again.
+/// What the verdict on the node of a selection's operation means. `None`: the selection must poll again.
 pub fn chosen<W>(verdict: Verdict<W>) -> Option<Chosen<W>> {
     match verdict {
         Verdict::Done => Some(Chosen::Value),

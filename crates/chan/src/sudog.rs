@@ -1,23 +1,24 @@
-//! Who waits at a channel, and the queues they wait in (Go's `sudog` and `waitq`).
+//! Waiters at a channel, and the queues they wait in (Go's `sudog` and `waitq`).
 //!
-//! A [`Sudog`] lies in its owner's frame (a goroutine's or thread's stack) or, for an async task, in a box. It belongs to
-//! the lock of the channel in whose queue it is:
+//! A [`Sudog`] lies in its owner's frame (a goroutine's or thread's stack) or, for an async task, in a
+//! box. It is guarded by the lock of the channel in whose queue it is:
 //!
-//! - links, slot and verdict are read and written under that lock, or by the owner before it is queued and after its wait is
-//!   over;
-//! - whoever wants to end the wait takes the node out of the queue and *claims* the owner's ticket, under the lock. If that
-//!   fails, somebody else has ended the wait (time, a cancelled context, another case of the same `select`), and the
-//!   node is only forgotten;
-//! - the owner does not let the node go before it is out of the queue: it was taken out by the one who claimed it, or the owner
-//!   takes it out itself, under the lock;
-//! - after it has won the claim and until it wakes the owner, the winner may use the node and the slot: their owner waits.
+//! - links, slot and verdict are read and written under that lock, or by the owner before the node is
+//!   queued and after its wait is over;
+//! - to end the wait, a peer takes the node out of the queue and *claims* the owner's ticket, under
+//!   the lock. If the claim fails, somebody else has ended the wait (time, a cancelled context,
+//!   another case of the same `select`), and the peer does not touch the node any more;
+//! - the owner frees the node only when it is out of the queue: either a peer took it out, or the
+//!   owner takes it out itself, under the lock;
+//! - after it has won the claim and until it wakes the owner, the winner may use the node and the
+//!   slot: their owner waits.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
 
 use gosched_primitives::{Claim, DoubleList, DoublyLinked, Links, Outcome};
 
-/// What has become of a waiter, written by whoever ended its wait.
+/// What became of a waiter. Written by the peer that ended its wait.
 #[derive(Debug)]
 pub enum Verdict<W> {
     /// Nothing yet.
@@ -26,11 +27,11 @@ pub enum Verdict<W> {
     Done,
     /// The channel is closed.
     Closed,
-    /// The peer has changed its mind: look again.
+    /// The peer will deliver no value after all: look again.
     Again,
-    /// A sender without a value may now put one into the buffer: a place is reserved for it.
+    /// For a sender without a value: a place in the buffer is reserved for it.
     Place,
-    /// A sender without a value is to give it to this receiver, which waits for it.
+    /// For a sender without a value: it must deliver the value to this receiver, which waits for it.
     Peer(NonNull<Sudog<W>>),
 }
 
@@ -42,11 +43,11 @@ impl<W> Clone for Verdict<W> {
 
 impl<W> Copy for Verdict<W> {}
 
-/// One who waits at one channel. A `select` has one for each of its cases, all with the same ticket.
+/// A waiter at one channel. A `select` has one for each of its cases, all with the same ticket.
 #[derive(Debug)]
 pub struct Sudog<W> {
     links: Links<Sudog<W>>,
-    /// The owner, an async task, is gone: whoever was to deliver a value to it does something else with it.
+    /// The owner, an async task, is gone: no value can be delivered to it.
     orphan: Cell<bool>,
     ticket: NonNull<Claim<W>>,
     outcome: Outcome,
@@ -66,15 +67,16 @@ unsafe impl<W> DoublyLinked for Sudog<W> {
 /// Who may claim a node's ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TicketUse {
-    /// Also others than those who hold the channel's lock: time, a context, other channels.
+    /// Holders of the channel's lock, and others: time, a context, other channels.
     Shared,
-    /// Nobody else.
+    /// Only holders of the channel's lock.
     Alone,
 }
 
 impl<W> Sudog<W> {
-    /// A node in no queue. Whoever ends the wait claims `ticket` with `outcome`. `slot` is where a receiver's value goes to
-    /// and a sender's comes from; null for one that has no value to give yet, or that only watches.
+    /// A node in no queue. A peer that ends the wait claims `ticket` with `outcome`. `slot` is where a
+    /// receiver's value goes to and a sender's comes from; null for a sender that has no value yet, and
+    /// for one that only watches.
     pub fn new(ticket: &Claim<W>, outcome: Outcome, slot: *mut ()) -> Sudog<W> {
         Sudog {
             links: Links::new(),
@@ -87,23 +89,25 @@ impl<W> Sudog<W> {
         }
     }
 
-    /// As [`new`](Sudog::new), for one whose ticket is known to nobody but this node: then the waiter may be replaced while it
-    /// waits ([`replace_waiter`](Sudog::replace_waiter)).
+    /// As [`new`](Sudog::new), for a ticket that is reachable only through this node: then the waiter may be
+    /// replaced while it waits ([`replace_waiter`](Sudog::replace_waiter)).
     pub fn alone(ticket: &Claim<W>, outcome: Outcome, slot: *mut ()) -> Sudog<W> {
         Sudog { ticket_use: TicketUse::Alone, ..Sudog::new(ticket, outcome, slot) }
     }
 
-    /// Puts another waiter in the place of the one that waits. Returns the old one, which is not to be woken. By the owner, under
-    /// the lock, while there is no verdict.
+    /// Replaces the waiter by another one. Returns the old one, which is not to be woken. Called by the
+    /// owner, under the lock, while there is no verdict.
     pub fn replace_waiter(&self, waiter: W) -> Option<W> {
         debug_assert_eq!(self.ticket_use, TicketUse::Alone);
         let old = self.claim();
-        // SAFETY: the ticket is the owner's, who calls this; nobody else knows of it but by this node, and the lock is held.
+        // SAFETY: the owner calls this, so the ticket is alive; others reach it only through this node, and
+        // the lock is held.
         unsafe { self.ticket.as_ref() }.put(waiter);
         old
     }
 
-    /// Keeps a claimed waiter for whoever delivers the value, in the ticket if nobody else may claim it. Under the lock.
+    /// Keeps a claimed waiter until a value is delivered: puts it back into the ticket if only holders of
+    /// the lock may claim that, else returns it. Called under the lock.
     pub(crate) fn keep_waiter(&self, waiter: W) -> Option<W> {
         match self.ticket_use {
             TicketUse::Shared => Some(waiter),
@@ -115,7 +119,7 @@ impl<W> Sudog<W> {
         }
     }
 
-    /// What has become of the waiter. By its owner, after the wait; or under the lock.
+    /// What became of the waiter. Called by its owner after the wait, or under the lock.
     #[inline]
     pub fn verdict(&self) -> Verdict<W> {
         self.verdict.get()
@@ -126,7 +130,7 @@ impl<W> Sudog<W> {
         self.verdict.set(verdict);
     }
 
-    /// Says what has become of the waiter. By its owner, when it is in no queue.
+    /// Sets what became of the waiter. Called by its owner, while the node is in no queue.
     pub fn settle(&self, verdict: Verdict<W>) {
         self.verdict.set(verdict);
     }
@@ -147,8 +151,8 @@ impl<W> Sudog<W> {
     /// Ends the owner's wait, if nobody else has: then the waiter is the caller's to wake.
     #[inline]
     pub(crate) fn claim(&self) -> Option<W> {
-        // SAFETY: the ticket lies beside the node, and its owner lets neither go before the node is out of reach; the caller has
-        // reached it under the lock.
+        // SAFETY: the ticket lives as long as the node can be reached, and the caller has reached the node
+        // under the lock.
         unsafe { self.ticket.as_ref() }.claim(self.outcome)
     }
 
@@ -163,7 +167,8 @@ impl<W> Sudog<W> {
 #[derive(Debug)]
 pub struct Queue<W>(DoubleList<Sudog<W>>);
 
-// SAFETY: a queue lies behind a lock, and so do the nodes in it; the waiters in their tickets go to whoever claims them.
+// SAFETY: a queue lies behind a lock, which also guards the nodes in it; a waiter in a ticket is moved to
+// the one thread that claims it.
 unsafe impl<W: Send> Send for Queue<W> {}
 
 impl<W> Queue<W> {
@@ -178,7 +183,7 @@ impl<W> Queue<W> {
         self.0.is_empty()
     }
 
-    /// Those who are queued and whose wait nobody has ended.
+    /// The queued nodes whose wait nobody has ended.
     fn open(&self) -> impl Iterator<Item = &Sudog<W>> {
         self.0.iter().filter(|node| node.is_open())
     }
@@ -196,8 +201,8 @@ impl<W> Queue<W> {
     /// Queues a node.
     ///
     /// # Safety
-    /// The node is in no queue and neither moves nor dies until it is out of this one; nobody touches it but under the lock
-    /// that guards this queue.
+    /// The node is in no queue, and is neither moved nor freed until it is out of this one; it is touched
+    /// only under the lock that guards this queue.
     pub unsafe fn push(&mut self, node: &Sudog<W>) {
         // SAFETY: by contract.
         unsafe { self.0.push_back(node) };
@@ -212,7 +217,7 @@ impl<W> Queue<W> {
         unsafe { self.0.remove(node) }
     }
 
-    /// The first one.
+    /// The first node.
     pub(crate) fn first(&self) -> Option<&Sudog<W>> {
         self.0.first()
     }
@@ -234,7 +239,7 @@ impl<W> Queue<W> {
     #[must_use = "the waiter has to be woken"]
     pub(crate) fn try_claim_first(&mut self) -> Option<(NonNull<Sudog<W>>, W)> {
         let node = self.0.pop_front()?;
-        // SAFETY: just taken out under the lock, which its owner takes before it lets it go.
+        // SAFETY: just taken out under the lock, which its owner takes before it frees the node.
         let waiter = unsafe { node.as_ref() }.claim()?;
         Some((node, waiter))
     }

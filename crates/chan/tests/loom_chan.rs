@@ -1,9 +1,9 @@
 //! Models of one channel: every value arrives once, whole, or comes back; nobody sleeps for ever.
 //!
 //! Seen to fail (2026-11-16):
-//! - a receive that takes from the buffer does not pass the place on: the sender that waits for it sleeps for ever;
+//! - a receive from the buffer does not give the place to a waiting sender: that one sleeps for ever;
 //! - `send` puts its value into the buffer though a receiver waits: both sleep for ever;
-//! - `end_one` forgets the senders: they sleep on at a closed channel;
+//! - `end_one` forgets the senders: they sleep for ever at a closed channel;
 //! - the lock is released `Relaxed`: the receiver does not see what is in the value;
 //! - a ticket is claimed by a load and a store: a value goes to a receiver that has given up.
 
@@ -55,7 +55,7 @@ fn buffered_in_order() {
     });
 }
 
-/// Whoever frees a place gives it to the sender that waits for it, who needs no second receive to go on.
+/// A receive that frees a place gives it to the waiting sender, which needs no second receive to proceed.
 #[test]
 fn a_place_goes_to_who_waits() {
     check(3, || {
@@ -115,7 +115,7 @@ fn close_against_send_and_receive() {
     }
 }
 
-/// A close with nobody to receive: senders that wait are told, and have their values back.
+/// A close with nobody to receive: waiting senders are woken, and have their values back.
 #[test]
 fn a_close_tells_senders() {
     check(3, || {

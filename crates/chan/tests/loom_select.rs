@@ -3,9 +3,9 @@
 //! Seen to fail (2026-11-16):
 //! - locks taken in the order of the cases, not of their addresses: two selections wait for each other;
 //! - the same lock taken once for each case: a selection waits for itself;
-//! - nodes left in the queues of the other channels: those who meet them touch freed memory;
+//! - nodes left in the queues of the other channels: peers touch freed memory;
 //! - a ticket is claimed by a load and a store: a selection takes part in two operations;
-//! - a receiver that accepts an offer does not tell the sender who it is: the value is not delivered;
+//! - a receiver that accepts an offer does not bind itself to the sender: the value is not delivered;
 //! - a reserved place that is filled stays reserved: the buffer has lost a place.
 
 #![cfg(loom)]
@@ -45,7 +45,8 @@ fn receives_one_of_two() {
     }
 }
 
-/// As above, with time running out for the selection and for the senders: who has sent was received.
+/// As above, with time running out for the selection and for the senders: exactly the values that were
+/// sent are received.
 #[test]
 fn times_out() {
     check(3, || {
@@ -113,7 +114,7 @@ fn does_not_meet_itself() {
     });
 }
 
-/// A selection and a close: it ends, by the close or by the value that came first.
+/// A selection and a close: the selection ends, by the close or by a value that came first.
 #[test]
 fn is_told_of_a_close() {
     check(3, || {

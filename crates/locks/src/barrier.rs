@@ -1,6 +1,7 @@
-//! The barrier: who comes waits, until the last one lets all go.
+//! The barrier: each arrival waits, until the last one releases all.
 //!
-//! Invariant: the line holds those who have arrived and not been let go; it never reaches the barrier's number.
+//! Invariant: the line holds those who have arrived and were not released yet; they are fewer than the
+//! barrier's number.
 
 use gosched_primitives::Lock;
 
@@ -26,9 +27,9 @@ pub struct Gathering<W> {
 /// What an arrival means.
 #[must_use]
 pub enum Arrival<'l, W> {
-    /// All have arrived by it: these are to be woken.
+    /// It was the last one: these have to be woken.
     Last(Line<W>),
-    /// To wait; being woken means that all have arrived.
+    /// The caller has to wait. When it is woken, all have arrived.
     Wait(LinePlace<'l, W, Gathering<W>>),
 }
 
@@ -48,7 +49,7 @@ impl<W> Barrier<W> {
         }
     }
 
-    /// One more arrives, of `n` in all.
+    /// Arrives, as one of `n`.
     pub fn arrive(&self, n: usize) -> Arrival<'_, W> {
         let mut gathering = self.0.lock();
         gathering.arrived += 1;
@@ -58,7 +59,8 @@ impl<W> Barrier<W> {
         Arrival::Last(gathering.let_go())
     }
 
-    /// Arrives as the last of `n`, or not at all.
+    /// Arrives if that is the last of `n` arrivals, and returns those who have to be woken; else does
+    /// nothing.
     pub fn arrive_last(&self, n: usize) -> Option<Line<W>> {
         let mut gathering = self.0.lock();
         (gathering.arrived + 1 >= n).then(|| gathering.let_go())

@@ -1,14 +1,16 @@
 //! The condition variable's line.
 //!
-//! A wait has two steps, because the mutex is released in between: first the node *joins* the line, without a
-//! waiter; then, the mutex released, the waiter either finds that it was notified meanwhile, or *settles*: its ticket gets the
-//! waiter, and it waits. So a notification that comes after the mutex was released finds the node, and none is lost.
+//! A wait has two steps, because the mutex is released in between. First the node *joins* the line,
+//! without a waiter. Then, with the mutex released, it either finds that it was notified meanwhile, or
+//! it *settles*: its ticket gets the waiter, and the waiter sleeps. So a notification that comes after
+//! the mutex was released finds the node, and none is lost.
 //!
 //! Invariants:
 //! - nodes are taken out and claimed under the line's lock;
-//! - a node that was taken out before it settled is notified by just that: nobody will touch it again;
-//! - a waiter whose time ran out takes its node out itself, under the lock, unless a notifier has; that one
-//!   then finds the ticket claimed and goes on to the next node. So a notification is never spent on one that timed out.
+//! - a node that is taken out before it settles is thereby notified: nobody will touch it again;
+//! - a waiter whose time ran out takes its node out itself, under the lock, unless a notifier has taken
+//!   it out; the notifier then finds the ticket claimed and continues with the next node. So a
+//!   notification is never spent on a waiter that timed out.
 
 use gosched_primitives::sync::{AtomicU32, Ordering};
 use gosched_primitives::{Lock, LockGuard};
@@ -38,7 +40,7 @@ pub struct Condvar<W> {
     line: Lock<Numbered<W>>,
 }
 
-/// A node in line whose waiter has not settled yet. The line's lock is held as long as this lives.
+/// A node in line that has not settled yet. The line's lock is held as long as this lives.
 #[must_use = "the waiter is there to settle"]
 pub struct Joined<'l, W> {
     line: LockGuard<'l, Numbered<W>>,
@@ -48,11 +50,11 @@ pub struct Joined<'l, W> {
 /// What a notification came to.
 #[must_use]
 pub enum Notified<W> {
-    /// This one is to be woken.
+    /// This waiter has to be woken.
     Wake(W),
-    /// It has gone to one that has not begun to wait yet.
+    /// It went to a node that has not settled yet: nobody has to be woken.
     Early,
-    /// Nobody is in line.
+    /// There is nobody in line to notify.
     Nobody,
 }
 
@@ -64,8 +66,8 @@ impl<W> Condvar<W> {
         }
     }
 
-    /// Whether nobody waits: then there is nobody to notify. Who joined the line before it released the mutex is seen by
-    /// whoever had the mutex afterwards.
+    /// Whether nobody waits: then there is nobody to notify. A thread that has held the mutex sees every
+    /// waiter that joined the line before and then released the mutex.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
@@ -87,13 +89,14 @@ impl<W> Condvar<W> {
         self.waiting.store(1, Ordering::Relaxed);
     }
 
-    /// Second step, the mutex released: `None` if the node was notified meanwhile.
+    /// Second step, with the mutex released: `None` if the node was notified meanwhile.
     pub fn settle<'l>(&'l self, node: &'l Node<W>) -> Option<Joined<'l, W>> {
         let line = self.line.lock();
         line.line.has(node).then_some(Joined { line, node })
     }
 
-    /// After a wait that was ended by something else than a notification.
+    /// Takes the node out of the line, if it is still there. Called after a wait that something else than
+    /// a notification has ended.
     pub fn leave(&self, node: &Node<W>) {
         let mut line = self.line.lock();
         if line.line.remove(node) {
@@ -106,13 +109,14 @@ impl<W> Condvar<W> {
         self.notify_before(u64::MAX)
     }
 
-    /// The number that the next to join the line will get.
+    /// The number that the next node in line will get.
     pub fn next_number(&self) -> u64 {
         self.line.lock().next
     }
 
-    /// Notifies the first in line, if its number is below `bound`: so all who are in line now, and nobody who comes later,
-    /// are notified by repeating this until there is nobody.
+    /// Notifies the first in line, if its number is below `bound`. Repeated until it returns
+    /// [`Notified::Nobody`], with the [`next_number`](Condvar::next_number) of now as bound, this notifies
+    /// all that are in line now and none that come later.
     pub fn notify_before(&self, bound: u64) -> Notified<W> {
         let mut line = self.line.lock();
         while line.line.first_tag().is_some_and(|tag| tag & !UNSETTLED < bound) {
@@ -136,7 +140,8 @@ impl<W> Condvar<W> {
 }
 
 impl<W> Joined<'_, W> {
-    /// The waiter is in the node's ticket: from here on it may be woken. Releases the line's lock.
+    /// Says that the waiter is in the node's ticket: from here on it may be woken. Releases the line's
+    /// lock.
     pub fn settled(self) {
         self.node.set_tag(self.node.tag() & !UNSETTLED);
         drop(self.line);

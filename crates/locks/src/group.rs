@@ -1,13 +1,14 @@
-//! A counter that others wait to see at zero: the core of a wait group.
+//! The core of a wait group: a counter, and waiters for its being zero.
 //!
 //! ```text
 //!   word   QUEUED        somebody may be in line (written under the line's lock)
 //!          the rest      the counter
 //! ```
 //!
-//! Those in line have numbers. Invariant: `QUEUED` is set only while the counter is above 0. The step to 0 while it is set is
-//! made under the line's lock, and says below which number everybody is to be woken: so a group may be used again at once,
-//! and those who waited for the last round are not confused with those who wait for the next.
+//! The nodes in line have numbers. Invariant: `QUEUED` is set only while the counter is above 0. While
+//! it is set, the step to 0 is made under the line's lock, and returns the number below which all have
+//! to be woken: so a group may be used again at once, and the waiters of the last round are not
+//! confused with those of the next.
 
 use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU64, Ordering};
@@ -40,12 +41,12 @@ pub struct Group<W> {
 pub enum Add {
     /// It was added.
     Counted,
-    /// It was added, the counter is 0 now, and those whose number is below this one are to be woken:
-    /// [`next_before`](Group::next_before).
+    /// It was added, the counter is 0 now, and those whose number is below this one have to be woken:
+    /// call [`next_before`](Group::next_before).
     Zero(u64),
-    /// It was not added yet: [`add_last`](Group::add_last) is to be called, which takes the line's lock.
+    /// It was not added yet: call [`add_last`](Group::add_last), which takes the line's lock.
     Last,
-    /// It was not added: the counter can't be this.
+    /// It was not added: the counter would be this, which is out of its range.
     OutOfRange(i128),
 }
 
@@ -69,8 +70,9 @@ impl<W> Group<W> {
             if next == QUEUED {
                 return Add::Last;
             }
-            // ORDERING: Release pairs with the Acquire of `is_zero`: who sees 0 sees what was done before. Acquire: who brings it
-            // to 0 passes on what the others did.
+            // ORDERING: Release pairs with the Acquire of `is_zero`: a thread that sees 0 sees what was done
+            // before each step. Acquire pairs with the Release of the earlier steps: the step to 0 passes on
+            // what the others did.
             match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return Add::Counted,
                 Err(now) => word = now,
@@ -78,7 +80,7 @@ impl<W> Group<W> {
         }
     }
 
-    /// As [`add`](Group::add), when somebody waits and the counter may become 0.
+    /// As [`add`](Group::add), after [`Add::Last`]: it may also make the counter 0 while somebody waits.
     #[cold]
     pub fn add_last(&self, n: isize) -> Add {
         let line = self.line.lock();
@@ -115,7 +117,7 @@ impl<W> Group<W> {
     pub fn next_before(&self, bound: u64) -> Option<W> {
         let mut line = self.line.lock();
         while line.line.first_tag().is_some_and(|number| number < bound) {
-            // One that has given up is just taken out.
+            // A node whose waiter has given up is only taken out.
             if let Some(waiter) = line.line.pop().and_then(|node| node.claim(GRANTED)) {
                 return Some(waiter);
             }
@@ -123,12 +125,14 @@ impl<W> Group<W> {
         None
     }
 
-    /// After a wait that was ended by something else than [`next_before`](Group::next_before).
+    /// Takes the node out of the line, if it is still there. Called after a wait that something else than
+    /// [`next_before`](Group::next_before) has ended.
     pub fn leave(&self, node: &Node<W>) {
         self.line.lock().line.remove(node);
     }
 
-    /// Sees the counter at 0, or gets a place in the line; being woken there means that it was.
+    /// Returns `Acquired` if the counter is 0, else a place in the line. A waiter that is woken there knows
+    /// that the counter was 0.
     pub fn wait(&self) -> Acquire<'_, W, Numbered<W>> {
         let mut line = self.line.lock();
         loop {

@@ -4,14 +4,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `line.rs` | [`Node`], [`Line`], [`LinePlace`]: those who wait, first come first |
-//! | `mutex.rs` | [`Mutex`]: barging, and hand-over to whoever has waited too long |
+//! | `line.rs` | [`Node`], [`Line`], [`LinePlace`]: waiters, first in first out |
+//! | `mutex.rs` | [`Mutex`]: barging, and hand-over to a waiter that has waited too long |
 //! | `rwlock.rs` | [`RwLock`]: a waiting writer keeps new readers out, readers come in together |
 //! | `condvar.rs` | [`Condvar`]: joins the line before the mutex is released |
 //! | `once.rs` | [`Once`]: one runs, the others wait |
-//! | `barrier.rs` | [`Barrier`]: the last to arrive lets all go |
+//! | `barrier.rs` | [`Barrier`]: the last to arrive releases all |
 //! | `semaphore.rs` | [`Semaphore`]: permits, strictly in order |
-//! | `group.rs` | [`Group`]: a counter that others wait to see at zero |
+//! | `group.rs` | [`Group`]: a counter, and waiters for its being zero |
 
 mod barrier;
 mod condvar;

@@ -1,18 +1,19 @@
-//! Those who wait for a lock: an intrusive FIFO whose nodes lie on the waiters' stacks. It costs no
-//! memory, and a lock has one word for it.
+//! The waiters for a lock: an intrusive FIFO whose nodes lie on the waiters' stacks. It allocates
+//! nothing, and takes one word of the lock.
 //!
 //! Invariants:
 //! - a line lies behind its lock's `gosched_primitives::Lock`; links and tags of the nodes in it
 //!   are read and written under that lock only, which publishes them (a tag is an atomic,
-//!   `Relaxed`, so that it needs no `unsafe`);
-//! - whoever takes a node out owns it until it has claimed its ticket and woken the waiter; after
-//!   that it does not touch it;
-//! - a waiter does not let its node go before it was taken out, and says that it leaves to the lock
-//!   in whose line it is, and to no other;
+//!   `Relaxed`, so that it needs no `unsafe`). A whole line that was taken out from behind the lock
+//!   belongs to its holder;
+//! - whoever takes a node out owns it until it has claimed the node's ticket and woken the waiter;
+//!   after that it does not touch the node;
+//! - a waiter does not free its node before it was taken out, and calls `leave` only of the lock in
+//!   whose line it is;
 //! - where a waiter may give up, because time or a context has claimed its ticket, it takes its
-//!   node out itself, under the lock, unless that was done; and whoever else takes one out claims
-//!   it before it releases the lock. So it does not touch a node that may be gone, and what it has
-//!   to give goes to somebody who takes it.
+//!   node out itself, under the lock, unless that was done; and whoever else takes a node out claims
+//!   it before releasing the lock. So a node that may be gone is not touched, and nothing is granted
+//!   to a waiter that has given up.
 
 use core::ptr::NonNull;
 
@@ -21,12 +22,12 @@ use gosched_primitives::{Claim, DoubleList, DoublyLinked, Links, LockGuard, Outc
 
 use crate::const_fn;
 
-/// A ticket's outcome: woken, to try again.
+/// A ticket's outcome: the waiter was woken to try again.
 pub const RETRY: Outcome = Outcome::new(8).unwrap();
 /// A ticket's outcome: the waiter has been given what it waited for.
 pub const GRANTED: Outcome = Outcome::new(9).unwrap();
 
-/// One who waits. `W` is how to wake it.
+/// A waiter's node. `W` is how to wake it.
 pub struct Node<W> {
     links: Links<Node<W>>,
     tag: AtomicU64,
@@ -35,7 +36,8 @@ pub struct Node<W> {
 
 impl<W> Node<W> {
     const_fn! {
-        /// A node in no line. `tag` is what the lock wants to know of the waiter: how much it wants, or since when it waits.
+        /// A node in no line. `tag` is what the lock needs to know of the waiter: how much it wants, or since
+        /// when it waits.
         pub const fn new(tag: u64) -> Node<W> {
             Node { links: Links::new(), tag: AtomicU64::new(tag), ticket: Claim::new() }
         }
@@ -70,12 +72,12 @@ unsafe impl<W> DoublyLinked for Node<W> {
     }
 }
 
-/// Waiters in the order they came. Also a handful of those who were taken out and are to be woken:
-/// an iterator over how.
+/// Waiters in the order they came. A line that was taken out from behind its lock as a whole iterates
+/// over `W`, how to wake each waiter.
 #[must_use = "those in it wait to be woken"]
 pub struct Line<W>(DoubleList<Node<W>>);
 
-// SAFETY: whoever has the line has the links and tags of its nodes; their tickets are `Sync` for a
+// SAFETY: the links and tags of the nodes belong to the line's owner; their tickets are `Sync` for a
 // waiter that is `Send`.
 unsafe impl<W: Send> Send for Line<W> {}
 
@@ -91,13 +93,13 @@ impl<W> Line<W> {
         self.0.is_empty()
     }
 
-    /// Whether one is in it, and no more.
+    /// Whether exactly one node is in it.
     pub(crate) fn has_one(&self) -> bool {
         let mut nodes = self.0.iter();
         nodes.next().is_some() && nodes.next().is_none()
     }
 
-    /// How many are in it; walks along it.
+    /// How many are in it, in linear time.
     pub(crate) fn len(&self) -> u32 {
         self.0.iter().map(|_| 1).sum()
     }
@@ -109,8 +111,8 @@ impl<W> Line<W> {
     }
 
     /// # Safety
-    /// The node is in no line, and stays valid until it was taken out and its ticket claimed. As
-    /// long as it is in this line, no other is asked for it.
+    /// The node is in no line, and stays valid until it was taken out and its ticket claimed. As long
+    /// as it is in this line, no other line's `remove` or `has` is called with it.
     pub(crate) unsafe fn push(&mut self, node: &Node<W>, end: LineEnd) {
         // SAFETY: by contract.
         unsafe {
@@ -133,7 +135,8 @@ impl<W> Line<W> {
         unsafe { self.0.has(node) }
     }
 
-    /// Takes the first one out that has not given up, and ends its wait. Whether others were passed over.
+    /// Takes out the first node whose waiter has not given up, and ends its wait. Also returns whether
+    /// others were passed over.
     pub(crate) fn claim_next(&mut self, outcome: Outcome) -> (Option<W>, bool) {
         let mut passed_over = false;
         while let Some(node) = self.pop() {
@@ -171,7 +174,8 @@ impl<W> Numbered<W> {
     }
 }
 
-/// For a line that was taken out as a whole: each has been given what it waited for, and is to be woken.
+/// For a line that was taken out as a whole: each waiter is granted what it waited for, and has to be
+/// woken.
 impl<W> Iterator for Line<W> {
     type Item = W;
 
@@ -185,22 +189,24 @@ impl<W> Iterator for Line<W> {
     }
 }
 
-/// Where to stand.
+/// At which end a node joins a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineEnd {
     Front,
     Back,
 }
 
-/// A node that was taken out of its line: its waiter waits until this is claimed, or has been by another.
+/// A node that was taken out of its line. Its waiter waits until this is claimed, unless somebody else has
+/// claimed it.
 #[must_use = "its waiter waits to be woken"]
 pub(crate) struct TakenOut<W>(NonNull<Node<W>>);
 
 impl<W> TakenOut<W> {
-    /// Ends the wait; `None` if somebody else has. Not to be touched afterwards, since the node may go away.
+    /// Ends the wait; `None` if somebody else has. The node must not be touched afterwards, since it may be
+    /// freed.
     pub(crate) fn claim(self, outcome: Outcome) -> Option<W> {
-        // SAFETY: it is valid until claimed. If somebody else may claim it (time, or a context), its waiter takes the
-        // line's lock before it lets the node go, and this is called under that lock.
+        // SAFETY: the node is valid until claimed. If somebody else may claim it (time, or a context), its
+        // waiter takes the line's lock before it frees the node, and this is called under that lock.
         unsafe { self.0.as_ref() }.ticket.claim(outcome)
     }
 
@@ -210,12 +216,12 @@ impl<W> TakenOut<W> {
     }
 }
 
-/// What an attempt to get something came to.
+/// The result of an attempt to get something.
 #[must_use]
 pub enum Acquire<'l, W, S> {
     /// The caller has it.
     Acquired,
-    /// The caller has to wait; the lock of the line is held until it has taken its place.
+    /// The caller has to wait. The line's lock is held until it has taken its place.
     Wait(LinePlace<'l, W, S>),
 }
 
@@ -225,7 +231,7 @@ pub struct LinePlace<'l, W, S> {
     state: LockGuard<'l, S>,
     line: fn(&mut S) -> &mut Line<W>,
     end: LineEnd,
-    /// What the core has to say about the node, instead of the waiter.
+    /// The tag that the core gives the node, in place of the waiter's.
     tag: Option<u64>,
 }
 
@@ -249,8 +255,8 @@ impl<'l, W, S> LinePlace<'l, W, S> {
         unsafe { self.join(node) };
     }
 
-    /// As [`take`](LinePlace::take), for a node whose [ticket](Node::ticket) has its waiter, and may be claimed by others than
-    /// the core.
+    /// As [`take`](LinePlace::take), for a node whose [ticket](Node::ticket) already has its waiter, and may be
+    /// claimed by others than the core.
     ///
     /// # Safety
     /// The node is in no line, and stays where it is until its [`outcome`](Node::outcome) is known

@@ -1,32 +1,34 @@
 //! The mutex's word and line: Go's mutex, in its two modes.
 //!
-//! **Normal mode.** Whoever finds the lock free takes it, also before those who wait (*barging*): the one that runs
-//! already has the data in its cache, and nobody has to be switched to. An unlock wakes the first in line, who then
+//! **Normal mode.** Whoever finds the lock free takes it, even before those who wait (*barging*): a running
+//! caller has the data in its cache, and no switch is needed. An unlock wakes the first in line, which then
 //! competes like everybody else, and goes back to the front if it loses.
 //!
-//! **Starving mode.** A woken waiter that has waited for more than a millisecond and loses again sets `STARVING`. From then on
-//! nobody takes the lock: an unlock hands it to the first in line. Back to normal when the line is empty, or when the
-//! one who gets it waited for less than a millisecond.
+//! **Starving mode.** A woken waiter that has waited for more than a millisecond and loses again sets
+//! `STARVING`. From then on nobody takes the lock: an unlock hands it to the first in line. The mode ends
+//! when the line is empty, or when the waiter that gets the lock has waited for less than a millisecond.
 //!
 //! ```text
 //!   LOCKED    somebody has it, or has been given it
 //!   QUEUED    there is somebody in the line (written under the line's lock, and exact whenever that is free)
-//!   WOKEN     somebody is on its way to compete: an unlock need not wake another one
-//!   STARVING  not to be taken, only to be given
+//!   WOKEN     somebody is about to compete: an unlock need not wake another waiter
+//!   STARVING  the lock is not taken, only handed over
 //! ```
 //!
 //! Invariants:
-//! - `WOKEN` belongs to one [`Attempt`], whose `awoke` is set; it clears the bit when it gets the lock or joins the line.
+//! - `WOKEN` belongs to one [`Attempt`], whose `awoke` is set, or is about to be by the waiter that
+//!   `wake_next` has claimed; the attempt clears the bit when it gets the lock or joins the line.
 //! - While the lock is free, not starving and somebody is in line, `WOKEN` is set or an unlocker is about to look at
 //!   the line. So nobody is forgotten: an attempt that clears `WOKEN` without getting the lock does so while it is `LOCKED`,
 //!   and that holder's unlock will see `QUEUED` and no `WOKEN`.
-//! - `STARVING` is set under the line's lock, by one who goes to the line's front, while the lock is `LOCKED`; and
-//!   cleared by a hand-over only. `STARVING` without `LOCKED` is the moment between an unlock and its hand-over: then
-//!   nothing but joining the line is possible, and the hand-over is that unlocker's alone.
-//! - A waiter that gives up ([`leave`](Mutex::leave)) is in the line, so no bit is its own and it owes nothing to anybody. One
-//!   that was woken to compete owns `WOKEN`, and gives that back by joining the line before it gives up.
-//! - Whoever looks for one to wake or to give the lock to passes over those that have given up; if nobody is left, it takes
-//!   back what it has said in the word, under the line's lock, where nobody can have joined meanwhile.
+//! - `STARVING` is set under the line's lock, by a waiter that goes to the line's front, while the lock is
+//!   `LOCKED`; only a hand-over clears it. `STARVING` without `LOCKED` is the moment between an unlock
+//!   and its hand-over: then attempts can only join the line, and only that unlocker hands over.
+//! - A waiter that gives up ([`leave`](Mutex::leave)) is in the line, so it owns no bit and owes nothing to
+//!   anybody. One that was woken to compete owns `WOKEN`, and gives that back by joining the line before it
+//!   gives up.
+//! - `wake_next` and `hand_over` pass over waiters that have given up. If none is left, they take back what
+//!   they have set in the word, under the line's lock, so that nobody can have joined meanwhile.
 
 use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
@@ -39,10 +41,12 @@ const QUEUED: u32 = 2;
 const WOKEN: u32 = 4;
 const STARVING: u32 = 8;
 
-/// How long one may wait, in nanoseconds, before the lock is handed to it.
+/// A woken waiter that has waited for longer than this, in nanoseconds, and loses again, has the lock handed
+/// over to it.
 pub const STARVING_AFTER: u64 = 1_000_000;
 
-/// Looks at a held lock before joining the line, with pauses in between that double. Under loom one is as good as many.
+/// Attempts on a held lock before joining the line, with pauses between them that double. Under loom one is
+/// as good as many.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 4 };
 /// The first pause.
 const FIRST_PAUSE: u32 = 4;
@@ -62,7 +66,7 @@ pub struct Mutex<W> {
     line: Lock<Line<W>>,
 }
 
-/// One caller's attempt to get the lock, from its first look until it has it.
+/// One caller's attempt to get the lock, from its first try until it has it.
 #[derive(Debug)]
 pub struct Attempt {
     /// The word's `WOKEN` is this attempt's.
@@ -92,20 +96,20 @@ impl<W> Mutex<W> {
         }
     }
 
-    /// Takes the lock if that needs no more than one look: the fast path.
+    /// Takes the lock if it is free and no bit is set: the fast path.
     #[inline]
     pub fn try_lock_fast(&self) -> bool {
         // ORDERING: Acquire pairs with the Release of `unlock`.
         self.word.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock if it is free and not being handed over.
     #[inline]
     pub fn try_lock(&self) -> bool {
         self.try_lock_fast() || self.take_if_free(&Attempt::new())
     }
 
-    /// Takes the lock if it is free.
+    /// As [`try_lock`](Mutex::try_lock), for an attempt that may own `WOKEN`.
     pub fn take_if_free(&self, attempt: &Attempt) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);
         while word & (LOCKED | STARVING) == 0 {
@@ -119,7 +123,8 @@ impl<W> Mutex<W> {
         false
     }
 
-    /// Looks at a held lock for a while; whether it got it. Meanwhile an unlock need not wake anybody else.
+    /// Tries for a while to take a held lock. Returns whether it did. Meanwhile an unlock need not wake
+    /// anybody else.
     pub fn spin(&self, attempt: &mut Attempt) -> bool {
         for look in 0..LOOKS {
             if self.take_if_free(attempt) {
@@ -160,7 +165,7 @@ impl<W> Mutex<W> {
         Acquire::Wait(LinePlace::new(line, |line| line, end))
     }
 
-    /// Releases the lock. By its holder, who then does what is left to do.
+    /// Releases the lock. Called by its holder, which then does what is left to do.
     #[inline]
     pub fn unlock(&self) -> Unlocked {
         // ORDERING: Release pairs with the Acquires above.
@@ -176,13 +181,14 @@ impl<W> Mutex<W> {
         }
     }
 
-    /// Takes the first one out of the line, for the caller to wake, unless that is somebody else's business by now.
+    /// Takes the first waiter out of the line, for the caller to wake, unless somebody else will get the lock
+    /// or release it.
     pub fn wake_next(&self) -> Option<W> {
         let mut line = self.line.lock();
         let queued = if line.has_one() { QUEUED } else { 0 };
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            // A holder will unlock, who is awake will try, a hand-over is under way.
+            // A holder will unlock, a woken waiter will try, or a hand-over is under way.
             if line.is_empty() || word & (LOCKED | WOKEN | STARVING) != 0 {
                 return None;
             }
@@ -223,12 +229,14 @@ impl<W> Mutex<W> {
         let locked = if next.is_some() { LOCKED } else { 0 };
         // Under the line's lock nobody else changes the word while the mutex is starving and free.
         let word = self.word.load(Ordering::Relaxed);
-        // ORDERING: Release: if the lock becomes free by this, who takes it sees what the holder before did, as by `unlock`.
+        // ORDERING: Release pairs with the Acquires above: if this frees the lock, the next holder sees what the
+        // last one did, as after `unlock`.
         self.word.store((word | locked) & !over, Ordering::Release);
         next
     }
 
-    /// After a wait in the line that was ended by something else than an unlock.
+    /// Takes the node out of the line, if it is still there. Called after a wait that something else than an
+    /// unlock has ended.
     pub fn leave(&self, node: &Node<W>) {
         let mut line = self.line.lock();
         if line.remove(node) && line.is_empty() {
@@ -249,7 +257,7 @@ impl Attempt {
         Attempt { awoke: false, starving: false, waited: false, since: 0 }
     }
 
-    /// The attempt is about to wait for the first time. `now` is the time, in nanoseconds.
+    /// Notes that the attempt is about to wait for the first time. `now` is the time, in nanoseconds.
     pub fn begin_to_wait(&mut self, now: u64) {
         self.since = now;
     }
@@ -259,7 +267,7 @@ impl Attempt {
         self.since
     }
 
-    /// After a wait: whether the lock was handed over. If not, another round is due.
+    /// After a wait: returns whether the lock was handed over. If not, the caller has to try again.
     pub fn woken<W>(&mut self, node: &Node<W>, now: impl FnOnce() -> u64) -> bool {
         if node.outcome() == Some(GRANTED) {
             return true;

@@ -6,8 +6,8 @@
 //!   POISONED   ----/        \---------------------------> POISONED
 //!                              finish(poisoned)
 //! ```
-//! `QUEUED` beside the state says that somebody is in line (written under the line's lock). Whoever ends the running takes
-//! the whole line out; those in it look again.
+//! `QUEUED` beside the state says that somebody is in line (set under the line's lock, cleared by
+//! `finish`). After `finish` the whole line is taken out; those in it look again.
 
 use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
@@ -42,19 +42,19 @@ pub struct Once<W> {
 pub enum OnceStage {
     /// Nobody has run yet.
     Incomplete,
-    /// Whoever ran last failed.
+    /// The last run failed.
     Poisoned,
     /// Done.
     Complete,
 }
 
-/// What somebody who wants to run is to do.
+/// What a caller that wants to run has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Start {
-    /// To run, and then to [`finish`](Once::finish). This was the state before.
+    /// Run, and then call [`finish`](Once::finish). This was the state before.
     Run(OnceStage),
-    /// To wait: somebody runs.
+    /// Wait: somebody else runs.
     Running,
     /// Nothing: it is complete.
     Complete,
@@ -65,18 +65,18 @@ pub enum Start {
 /// Whether a poisoned once counts as one that has not run yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Poison {
-    /// It does.
+    /// It does: the poison is ignored.
     Ignored,
     /// It does not.
     Respected,
 }
 
-/// What somebody waits for.
+/// What a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// That nobody runs.
+    /// Nobody runs.
     Finished,
-    /// That it is complete; or poisoned, if that is not ignored.
+    /// It is complete; or poisoned, unless that is ignored.
     Complete(Poison),
 }
 
@@ -98,11 +98,12 @@ impl<W> Once<W> {
     /// Whether it is complete.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        // ORDERING: Acquire pairs with the Release of `finish`: who sees it complete sees what was done.
+        // ORDERING: Acquire pairs with the Release of `finish`: a thread that sees it complete sees what was
+        // done.
         self.word.load(Ordering::Acquire) & !QUEUED == COMPLETE
     }
 
-    /// The state, when nobody runs.
+    /// The state. While somebody runs, this is [`OnceStage::Incomplete`].
     pub fn state(&self) -> OnceStage {
         // ORDERING: as in `is_complete`.
         match self.word.load(Ordering::Acquire) & !QUEUED {
@@ -112,7 +113,7 @@ impl<W> Once<W> {
         }
     }
 
-    /// Begins to run, if nobody does.
+    /// Begins to run, if nobody runs and nobody has completed.
     pub fn start(&self, poison: Poison) -> Start {
         // ORDERING: Acquire pairs with the Release of `finish`.
         let mut word = self.word.load(Ordering::Acquire);
@@ -133,25 +134,26 @@ impl<W> Once<W> {
         }
     }
 
-    /// Ends the running. Whether somebody may be in line: then those of [`line`](Once::line) are to be woken.
+    /// Ends the run. Returns whether somebody may be in line: then all of [`line`](Once::line) have to be
+    /// woken.
     #[must_use]
     pub fn finish(&self, state: OnceStage) -> bool {
         // ORDERING: Release pairs with the Acquires above and in `wait`.
         self.word.swap(word_of(state), Ordering::Release) & QUEUED != 0
     }
 
-    /// Takes all out of the line, to be woken. They look again.
+    /// Takes all waiters out of the line, to be woken. They look again.
     pub fn line(&self) -> Line<W> {
         core::mem::take(&mut *self.line.lock())
     }
 
-    /// Whether what the caller would wait for has yet to come.
+    /// Whether the caller would have to wait for `until`.
     pub fn is_pending(&self, until: Until) -> bool {
         // ORDERING: Acquire pairs with the Release of `finish`.
         is_pending(self.word.load(Ordering::Acquire), until)
     }
 
-    /// A place in the line, unless what the caller waits for has come. After being woken it looks again.
+    /// Returns a place in the line, unless `until` has come. A waiter that is woken looks again.
     pub fn wait(&self, until: Until) -> Acquire<'_, W, Line<W>> {
         let line = self.line.lock();
         // ORDERING: Acquire pairs with the Release of `finish`.

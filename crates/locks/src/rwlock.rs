@@ -1,9 +1,9 @@
 //! The reader-writer lock's words and lines (Go's, in its essentials).
 //!
-//! Writers compete for a [`Mutex`] among themselves, so they share its fairness. The one that has it announces itself in
-//! the state, which keeps new readers out, and waits for the readers that are in to leave. When it leaves, all readers that
-//! came meanwhile get in at once, before the next writer can announce itself: so readers wait for one writer at most, and a
-//! writer for the readers of one batch.
+//! Writers compete for a [`Mutex`] among themselves, so they share its fairness. The writer that has it
+//! announces itself in the state, which keeps new readers out, and waits until the present readers have
+//! left. When it leaves, all readers that came meanwhile get in at once, before the next writer can
+//! announce itself: so readers wait for one writer at most, and a writer for the readers of one batch.
 //!
 //! ```text
 //!   state   WRITER   a writer is in, or waits for the readers to leave: no reader gets in
@@ -13,9 +13,10 @@
 //!
 //! Invariants:
 //! - `WRITER` is set and cleared by the holder of `writers` only.
-//! - While `WRITER` is set the number of readers only falls. The writer waits in its line only if it saw readers under
-//!   the lines' lock; who brings their number to 0 looks there, under that lock, and checks the state again: it may have
-//!   come so late that another writer is waiting for other readers.
+//! - While `WRITER` is set the number of readers only falls. The writer waits in its line only if it saw
+//!   readers under the lines' lock. The reader that brings their number to 0 looks there, under that
+//!   lock, and checks the state again: it may have come so late that another writer is waiting for other
+//!   readers.
 
 use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
@@ -27,13 +28,14 @@ use crate::mutex::Mutex;
 const WRITER: u32 = 1;
 const QUEUED: u32 = 2;
 const READER: u32 = 4;
-/// So many readers can be in.
+/// With more readers than this in, no other gets in.
 const MAX_READERS: u32 = (u32::MAX / READER) - 1;
 
 /// The core of a reader-writer lock. `W` is how to wake a waiter.
 ///
-/// A writer first gets the lock of [`writers`](RwLock::writers), then [`begin_write`](RwLock::begin_write) and, if that says
-/// so, [`await_readers`](RwLock::await_readers). It leaves by [`end_write`](RwLock::end_write), and unlocks `writers`.
+/// A writer first locks [`writers`](RwLock::writers), then calls [`begin_write`](RwLock::begin_write) and, if
+/// that returns `false`, [`await_readers`](RwLock::await_readers). It leaves by
+/// [`end_write`](RwLock::end_write), and unlocks `writers`.
 ///
 /// ```
 /// use gosched_locks::RwLock;
@@ -52,7 +54,7 @@ pub struct RwLock<W> {
     lines: Lock<Lines<W>>,
 }
 
-/// Those who wait, apart from writers that wait for each other.
+/// The waiters, except writers that wait for each other.
 pub struct Lines<W> {
     readers: Line<W>,
     /// At most one: the holder of `writers`.
@@ -80,7 +82,7 @@ impl<W> RwLock<W> {
         &self.writers
     }
 
-    /// Gets in as a reader, if no writer is there or waits.
+    /// Gets in as a reader, if no writer is in or waits for readers. Returns whether it did.
     ///
     /// # Errors
     ///
@@ -102,7 +104,7 @@ impl<W> RwLock<W> {
         Ok(false)
     }
 
-    /// Gets in as a reader, or gets a place in the line; being woken there means being in.
+    /// Gets in as a reader, or gets a place in the line. A reader that is woken there is in.
     ///
     /// # Errors
     ///
@@ -126,16 +128,17 @@ impl<W> RwLock<W> {
         }
     }
 
-    /// Leaves, as a reader. Whether a writer may wait for just that: then [`wake_writer`](RwLock::wake_writer) is due.
+    /// Leaves, as a reader. Returns whether a writer may wait for this: then call
+    /// [`wake_writer`](RwLock::wake_writer).
     #[inline]
     #[must_use]
     pub fn end_read(&self) -> bool {
-        // ORDERING: Release pairs with the Acquires of the writer, who may write when we have left.
+        // ORDERING: Release pairs with the Acquires of the writer, which may write when we have left.
         let before = self.state.fetch_sub(READER, Ordering::Release);
         before & WRITER != 0 && before < 2 * READER
     }
 
-    /// Takes the writer that waits for readers out of its line, if all of them have left, for the caller to wake.
+    /// If all readers have left, takes the writer that waits for them out of its line, for the caller to wake.
     pub fn wake_writer(&self) -> Option<W> {
         let mut lines = self.lines.lock();
         // ORDERING: Acquire, for the writer that is woken by this: pairs with the Release of `end_read`.
@@ -148,7 +151,8 @@ impl<W> RwLock<W> {
         writer?.claim(GRANTED)
     }
 
-    /// Announces the holder of `writers`: no reader gets in from here on. Whether none is in: then the lock is the writer's.
+    /// Announces the holder of `writers`: no reader gets in from here on. Returns whether none is in: then the
+    /// writer has the lock.
     #[inline]
     #[must_use]
     pub fn begin_write(&self) -> bool {
@@ -156,7 +160,7 @@ impl<W> RwLock<W> {
         self.state.fetch_or(WRITER, Ordering::Acquire) < READER
     }
 
-    /// As [`begin_write`](RwLock::begin_write), but changes nothing if a reader is in.
+    /// As [`begin_write`](RwLock::begin_write), but changes nothing and returns `false` if a reader is in.
     #[inline]
     #[must_use]
     pub fn try_begin_write(&self) -> bool {
@@ -170,7 +174,7 @@ impl<W> RwLock<W> {
         self.state.load(Ordering::Acquire) < READER
     }
 
-    /// For an announced writer: the place where it waits for the last reader, unless all have left.
+    /// For an announced writer: returns the place where it waits for the last reader, unless all have left.
     pub fn await_readers(&self) -> Acquire<'_, W, Lines<W>> {
         let lines = self.lines.lock();
         if self.readers_have_left() {
@@ -179,7 +183,8 @@ impl<W> RwLock<W> {
         Acquire::Wait(LinePlace::new(lines, |lines| &mut lines.writer, LineEnd::Back))
     }
 
-    /// The writer leaves. Returns the readers that are in by this, to be woken. Then `writers` is to be unlocked.
+    /// Leaves, as the writer. Returns the readers that this lets in, to be woken. After that the caller unlocks
+    /// `writers`.
     #[inline]
     pub fn end_write(&self) -> Line<W> {
         // ORDERING: Release pairs with the Acquires of readers and of the next writer.
@@ -198,13 +203,13 @@ impl<W> RwLock<W> {
         }
     }
 
-    /// All readers in line get in, beside what `stays`.
+    /// Lets all readers in line in; `stays` is the rest of the new state.
     #[cold]
     fn let_readers_in(&self, stays: u32) -> Line<W> {
         let mut lines = self.lines.lock();
         let readers = core::mem::take(&mut lines.readers);
-        // ORDERING: Release pairs with the Acquires of readers and of the next writer. Nobody else changes the state: no
-        // reader is in, and those who want to are behind the lines' lock.
+        // ORDERING: Release pairs with the Acquires of readers and of the next writer. Nobody else changes the
+        // state: no reader is in, and those who come wait for the lines' lock.
         self.state.store(stays + readers.len() * READER, Ordering::Release);
         readers
     }

@@ -1,9 +1,11 @@
 //! The semaphore: a number of permits, given out strictly in the order they were asked for.
 //!
 //! Invariants:
-//! - nobody is overtaken: one that comes while others wait waits too, however little it wants;
+//! - nobody is overtaken: a caller that comes while others wait waits too, however little it wants (only
+//!   0 permits can always be had);
 //! - while somebody is in line there are fewer permits than the first one wants, or somebody is about to
-//!   [`serve`](Semaphore::serve): who has added permits, or has left the line, whose first it may have been.
+//!   [`serve`](Semaphore::serve): a caller that has added permits, or one that has left the line and may
+//!   have been its first.
 
 use gosched_primitives::Lock;
 
@@ -33,13 +35,13 @@ pub struct Permits<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyPermits;
 
-/// Whether somebody waits for permits that may be there.
+/// Whether somebody may have to be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Served {
     /// Nobody is in line.
     All,
-    /// [`serve`](Semaphore::serve) is to be called until there is nobody to be woken.
+    /// [`serve`](Semaphore::serve) has to be called until it returns `None`.
     NotYet,
 }
 
@@ -65,13 +67,13 @@ impl<W> Semaphore<W> {
         }
     }
 
-    /// Takes `n` permits, if they are there and nobody waits.
+    /// Takes `n` permits, if they are there and nobody waits, or if `n` is 0. Returns whether it did.
     #[must_use]
     pub fn try_acquire(&self, n: usize) -> bool {
         self.0.lock().take(n)
     }
 
-    /// Takes `n` permits, or gets a place in the line; being woken there means having them.
+    /// Takes `n` permits, or gets a place in the line. A waiter that is woken there has them.
     pub fn acquire(&self, n: usize) -> Acquire<'_, W, Permits<W>> {
         let mut permits = self.0.lock();
         if permits.take(n) {
@@ -91,7 +93,7 @@ impl<W> Semaphore<W> {
         Ok(permits.served())
     }
 
-    /// Gives the first in line what it wants, if that is there, for the caller to wake.
+    /// Gives the first in line the permits it wants, if they are there, and returns it for the caller to wake.
     pub fn serve(&self) -> Option<W> {
         let mut permits = self.0.lock();
         while let Some(wanted) = permits.line.first_tag() {
@@ -99,7 +101,7 @@ impl<W> Semaphore<W> {
             if wanted > permits.available {
                 break;
             }
-            // One that has given up is just taken out.
+            // A node whose waiter has given up is only taken out.
             if let Some(waiter) = permits.line.pop().and_then(|node| node.claim(GRANTED)) {
                 permits.available -= wanted;
                 return Some(waiter);
@@ -108,7 +110,8 @@ impl<W> Semaphore<W> {
         None
     }
 
-    /// After a wait that was ended by something else than [`serve`](Semaphore::serve): those behind it may be next.
+    /// Takes the node out of the line, if it is still there: those behind it may be next. Called after a wait
+    /// that something else than [`serve`](Semaphore::serve) has ended.
     pub fn leave(&self, node: &Node<W>) -> Served {
         let mut permits = self.0.lock();
         permits.line.remove(node);
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
     use crate::line::Node;
 
-    /// One that wants much and waits blocks those behind it, however little they want; they are served in order.
+    /// A waiter that wants much blocks those behind it, however little they want; they are served in order.
     #[test]
     fn nobody_is_overtaken() {
         let semaphore: Semaphore<&str> = Semaphore::new(2);
@@ -151,7 +154,8 @@ mod tests {
         assert_eq!(semaphore.available(), usize::MAX);
     }
 
-    /// One that gives up lets those behind it be served; one that has given up and is still in line gets nothing.
+    /// When a waiter gives up, those behind it can be served; one that has given up and is still in line gets
+    /// nothing.
     #[test]
     fn who_gives_up_is_passed_over() {
         const GAVE_UP: gosched_primitives::Outcome = gosched_primitives::Outcome::MIN;

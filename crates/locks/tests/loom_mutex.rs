@@ -1,5 +1,5 @@
-//! Models of the mutex: one at a time, each sees what the one before did, and nobody is forgotten in the line (loom reports
-//! threads that sleep for ever).
+//! Models of the mutex: one holder at a time, each sees what the last one did, and nobody is forgotten in
+//! the line (loom reports threads that sleep for ever).
 //!
 //! Seen to fail (2026-11-15), each by the tests named, or by all:
 //! - `unlock`, `try_lock_fast`, `take_if_free` or `acquire` `Relaxed`: the next holder does not see what the one before did;
@@ -8,7 +8,8 @@
 //! - `hand_over` without setting `LOCKED`, or an unlock that wakes instead of handing over (`hand_over`);
 //! - `take_if_free` or `acquire` that take the lock while it is `STARVING`: two holders
 //!   (`a_lock_that_is_being_handed_over_is_not_taken`);
-//! - `wake_next` that does not mind `STARVING`: nobody is left to hand over to (`a_late_wake_up_does_not_disturb_a_hand_over`).
+//! - `wake_next` that ignores `STARVING`: nobody is left to hand over to
+//!   (`a_late_wake_up_does_not_disturb_a_hand_over`).
 //!
 //! Seen to fail (2026-11-18), by `who_gives_up_is_passed_over` or `a_hand_over_passes_over_who_gives_up`:
 //! - `wake_next` or `hand_over` that stop at one that has given up;
@@ -119,7 +120,7 @@ fn who_gives_up_is_passed_over() {
     }
 }
 
-/// The main thread holds the lock, and also plays one who has been woken, has lost, and stands in line again, starving.
+/// The main thread holds the lock, and also plays a waiter that was woken, has lost, and is in line again, starving.
 fn starving() -> (Arc<Model>, Box<Node<Waiter>>, Waiter) {
     let model = Model::new();
     let mutex = &model.mutex;
@@ -151,7 +152,7 @@ fn hand_over_to(model: &Model, node: &Node<Waiter>) {
     unlock(&model.mutex, LONG);
 }
 
-/// While the lock is being handed over it can't be taken, by whatever way.
+/// While the lock is being handed over it can't be taken in any way.
 #[test]
 fn a_lock_that_is_being_handed_over_is_not_taken() {
     check(3, || {
@@ -173,7 +174,7 @@ fn a_lock_that_is_being_handed_over_is_not_taken() {
     });
 }
 
-/// An unlocker of normal mode that comes late to the line leaves it alone when the lock is being handed over.
+/// A wake-up of normal mode that comes late takes nobody out of the line while the lock is being handed over.
 #[test]
 fn a_late_wake_up_does_not_disturb_a_hand_over() {
     check(3, || {
@@ -187,7 +188,8 @@ fn a_late_wake_up_does_not_disturb_a_hand_over() {
     });
 }
 
-/// The first in line gives up when the lock may be on its way to it: then it goes to the one behind, or is free for whoever comes.
+/// The first in line gives up while the lock may be handed to it: then the lock goes to the next in line, or
+/// is free.
 #[test]
 fn a_hand_over_passes_over_who_gives_up() {
     check(3, || {

@@ -1,8 +1,8 @@
-//! Models of the semaphore, the wait group, the once and the barrier: what is waited for has come when the wait is over, with
-//! all that was done before; and nobody is forgotten.
+//! Models of the semaphore, the wait group, the once and the barrier: a wait ends only when what it waits
+//! for has come, and then all that was done before is visible; and nobody is forgotten.
 //!
 //! Seen to fail (2026-11-15):
-//! - `Semaphore::release` that serves without counting; (what it must not do in which order: the test in `semaphore.rs`);
+//! - `Semaphore::release` that serves without counting (the order of serving is tested in `semaphore.rs`);
 //! - `Group`: `add` or `is_zero` `Relaxed`; `wait` that does not set `QUEUED`; a step to 0 that leaves it set;
 //! - `Once`: `finish` or `is_complete` `Relaxed`; `start` that drops `QUEUED`, `wait` that does not set it;
 //! - `Barrier`: a count that does not begin again at 0.
@@ -120,7 +120,7 @@ fn add(group: &Group<Waiter>, n: isize) {
     }
 }
 
-/// Two that wait see what the last to be done did, and the group can be used again at once.
+/// Two waiters see what the last thread to finish did, and the group can be used again at once.
 #[test]
 fn wait_group() {
     check(3, || {
@@ -146,7 +146,7 @@ fn wait_group() {
     });
 }
 
-/// The line is taken out together with the step to zero: one that waits for the next round is not let go by the last one.
+/// The step to zero bounds whom it wakes: a waiter for the next round is not released by the last one.
 #[test]
 fn wait_group_rounds() {
     check(3, || {
@@ -165,7 +165,7 @@ fn wait_group_rounds() {
     });
 }
 
-/// One that gives up does not keep the other from being woken, nor is it touched when it is gone.
+/// A waiter that gives up does not keep the other from being woken, and its node is not touched afterwards.
 #[test]
 fn a_wait_group_whose_waiter_gives_up() {
     check(3, || {
@@ -192,7 +192,7 @@ fn a_wait_group_whose_waiter_gives_up() {
     });
 }
 
-/// Of two one runs, unless it fails, and all see what it did.
+/// One of two runs, and the other only if that one fails; all see what was done.
 #[test]
 fn once() {
     fn call(model: &Model<Once<Waiter>>, fails: bool) {

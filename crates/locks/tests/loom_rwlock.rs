@@ -1,4 +1,5 @@
-//! Models of the reader-writer lock: writers alone, readers see what the writer before did, nobody is forgotten.
+//! Models of the reader-writer lock: a writer is alone, readers see what the last writer did, nobody is
+//! forgotten.
 //!
 //! Seen to fail (2026-11-15):
 //! - any of `try_read`, `end_read`, `begin_write`, `readers_have_left`, `end_write`, the load in `wake_writer` or the store in
@@ -7,7 +8,7 @@
 //!   (`a_late_reader_wakes_nobody_too_early`);
 //! - readers that join the line without setting `QUEUED`, or without looking again; a writer that waits for readers
 //!   without looking again; a last reader that does not wake the writer if others are in line: somebody waits for ever;
-//! - a downgrade that leaves the lock as if nobody were in.
+//! - a downgrade that leaves the lock free.
 
 #![cfg(loom)]
 
@@ -95,7 +96,7 @@ fn two_writers_and_a_reader() {
     });
 }
 
-/// A writer that goes on as a reader lets the other readers in, and no writer in between.
+/// A writer that becomes a reader lets the other readers in, and no writer in between.
 #[test]
 fn downgrading() {
     check(2, || {

@@ -1,5 +1,4 @@
-//! What stands in the brackets of the attribute: nothing for `main`, an optional time limit for
-//! `test`.
+//! Reads the arguments of the attribute: none for `main`, an optional time limit for `test`.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 const USAGE: &str = "write `#[gosched::test]` or `#[gosched::test(timeout = \"60s\")]`";
 
-/// Accepts nothing.
+/// Accepts no arguments.
 pub(crate) fn none(args: TokenStream) -> Result<(), Error> {
     match args.into_iter().next() {
         None => Ok(()),
@@ -24,7 +23,7 @@ pub(crate) fn none(args: TokenStream) -> Result<(), Error> {
     }
 }
 
-/// Accepts nothing or `timeout = "…"`.
+/// Accepts no arguments or `timeout = "…"`.
 pub(crate) fn timeout(args: TokenStream) -> Result<Duration, Error> {
     let mut tokens = args.into_iter();
     let Some(key) = tokens.next() else { return Ok(DEFAULT_TIMEOUT) };

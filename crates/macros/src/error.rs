@@ -1,5 +1,5 @@
 //! What the user sees when an attribute cannot be applied: a message that names the remedy, at the
-//! token that is in the way.
+//! offending token.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;

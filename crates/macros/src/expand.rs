@@ -1,9 +1,10 @@
 //! Writes the function that takes the place of the user's.
 //!
 //! The user's function is kept whole, as an inner function of the same name: so its name shows in
-//! dumps and backtraces, a call of itself still means itself, and no name of ours can clash with one
-//! of its own. All paths begin at `::gosched`, since the user may have no `std`, another crate or module
-//! of that name or `core`'s, or may have imported `gosched::test` under the name of the built-in `#[test]`.
+//! dumps and backtraces, it can still call itself, and no name of ours can clash with one in its
+//! body. All paths begin at `::gosched`, since the user may have no `std`, may have other crates or
+//! modules called `std` or `core`, or may have imported `gosched::test` under the name of the
+//! built-in `#[test]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -59,8 +60,8 @@ fn try_test(args: TokenStream, item: TokenStream) -> Result<TokenStream, Error> 
             #report,
         )
     };
-    // The built-in harness wants `()` from a test that should panic; it fails the test if no panic
-    // came, whatever the exit code.
+    // The built-in harness requires `()` from a test that should panic; it fails the test if there
+    // is no panic, whatever the exit code.
     let (output, call) = match panics {
         Panics::Expected => (TokenStream::new(), quote! { let _: ::gosched::__private::ExitCode = #call; }),
         Panics::Fail => (quote! { -> ::gosched::__private::ExitCode }, call),
@@ -75,7 +76,7 @@ fn try_test(args: TokenStream, item: TokenStream) -> Result<TokenStream, Error> 
     })
 }
 
-/// What a panic in a test means. (The compiler has decided every `cfg_attr` before we see it.)
+/// What a panic in a test means. (The compiler has expanded every `cfg_attr` before this runs.)
 enum Panics {
     Expected,
     Fail,
@@ -104,8 +105,9 @@ fn inner(Function { name, output, body, .. }: &Function) -> TokenStream {
     quote! { fn #name() #arrow #body }
 }
 
-/// A closure that runs the user's function and turns what it returns into an exit code. A return type
-/// that cannot be turned is reported where it stands. The allowed lints are for functions that return `!`.
+/// A closure that runs the user's function and turns what it returns into an exit code. For a return
+/// type that does not implement `Termination` the compiler's error points at that type. The allowed
+/// lints are for functions that return `!`.
 fn report(Function { name, output, .. }: &Function) -> TokenStream {
     let at_type = output.iter().cloned().flatten().next().map_or_else(Span::call_site, |first| first.span());
     let report = quote_spanned! { at_type.resolved_at(Span::call_site())=>

@@ -1,8 +1,9 @@
 //! Reads the function below the attribute: what is in front of its name, the name, the return type
 //! and the body. Refuses what cannot be run as a goroutine without arguments.
 //!
-//! Types and bodies are never looked into. The body is the last braced group; the return type is all
-//! that stands between the arrow and it. So half-written bodies, as editors send them, still work.
+//! Types and bodies are not parsed. The body is the braced group at the end; the return type is
+//! everything between the arrow and the body. So half-written bodies, as editors send them, still
+//! work.
 
 use std::iter::Peekable;
 
@@ -35,7 +36,7 @@ impl Attribute {
 type Tokens = Peekable<IntoIter>;
 
 impl Function {
-    /// `attribute` is how the messages call the attribute.
+    /// `attribute` is the attribute's name in messages.
     pub(crate) fn parse(item: TokenStream, attribute: &str) -> Result<Function, Error> {
         let mut tokens = open_invisible_groups(item).into_iter().peekable();
         let attributes = attributes(&mut tokens);
@@ -77,8 +78,8 @@ impl Function {
     }
 }
 
-/// A function of the same name that does nothing, to put beside an error: so a `main` with a mistake
-/// in its head is not reported as missing too.
+/// A function of the same name that does nothing, to put beside an error, so that a `main` with a
+/// mistake in its signature is not reported as missing too.
 pub(crate) fn stub(item: TokenStream) -> Option<TokenStream> {
     let mut tokens = open_invisible_groups(item).into_iter().skip_while(|token| !is_ident(token, "fn"));
     match (tokens.next(), tokens.next()) {
@@ -88,8 +89,8 @@ pub(crate) fn stub(item: TokenStream) -> Option<TokenStream> {
 }
 
 /// Fragments such as `$vis:vis`, `$body:block` or a whole `$item:item` of a macro_rules macro arrive
-/// inside groups without delimiters. Those that hold part of the head or the body are opened; a type
-/// stays closed, because its grouping can matter.
+/// inside groups without delimiters. Those that hold part of the signature before the arrow, or the
+/// body, are opened; a type stays closed, because its grouping can matter.
 fn open_invisible_groups(item: TokenStream) -> TokenStream {
     let mut tokens: Vec<TokenTree> = item.into_iter().collect();
     let last = tokens.len().saturating_sub(1);

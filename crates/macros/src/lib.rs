@@ -1,12 +1,12 @@
 //! The attribute macros of gosched. Use them as `gosched::main` and `gosched::test`.
 //!
-//! This file only joins the parts: `args.rs` reads what stands in the attribute, `item.rs` reads
-//! the function below it, `expand.rs` writes the new function, `error.rs` says what is wrong.
-//! They all work on `proc_macro2` streams, so that unit tests can call them.
+//! This file only joins the parts: `args.rs` reads the attribute's arguments, `item.rs` reads the
+//! function below it, `expand.rs` writes the new function, `error.rs` reports mistakes. They all
+//! work on `proc_macro2` streams, so that unit tests can call them.
 //!
-//! A function's head is read by hand instead of with `syn`: only its ends matter here (attributes
-//! in front, body at the back), types and bodies pass through untouched, and every user's build is
-//! some seconds shorter.
+//! A function is parsed by hand instead of with `syn`: only its ends matter here (attributes and
+//! signature in front, body at the end), types and bodies pass through untouched, and every user's
+//! build is some seconds shorter.
 
 #![forbid(unsafe_code)]
 
@@ -54,11 +54,11 @@ pub fn main(args: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// A test that is not done after its time, 60 seconds if nothing is said, fails with a dump of all
-/// goroutines. The time is a whole number and a unit: `"500ms"`, `"60s"` or `"2m"`.
+/// A test that exceeds its time limit (60 seconds unless `timeout` is given) fails with a dump of
+/// all goroutines. The limit is a whole number and a unit: `"500ms"`, `"60s"` or `"2m"`.
 ///
 /// `#[should_panic]`, `#[ignore]`, `#[cfg]` and doc comments work as with `#[test]`, which must not
-/// be there as well. The function may return whatever a `#[test]` may return.
+/// be present as well. The function may return whatever a `#[test]` may return.
 #[proc_macro_attribute]
 pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(args.into(), item.into()).into()

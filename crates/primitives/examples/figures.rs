@@ -1,6 +1,6 @@
-//! What the operations cost when nobody else is about: `cargo run --release -p gosched-primitives --example figures`.
+//! What the operations cost without contention: `cargo run --release -p gosched-primitives --example figures`.
 //!
-//! Best of seven, one thread (the note: two), so that a busy machine changes little.
+//! Best of seven, one thread (the note: two), so that other load on the machine changes little.
 
 use gosched_primitives::{Entered, IdleWord, NextSlot, Note, Owner, Ring, barrier, sync};
 use std::hint::black_box;
@@ -49,7 +49,7 @@ fn main() {
     ns_each("idle word: nobody to wake", 1_000_000, || {
         assert!(black_box(&idle).try_claim_spinner().is_none())
     });
-    // Where it stands: alone in a loop, fences are merged to nothing.
+    // The fence is measured between push and look: alone in a loop, fences would be merged.
     ns_each("ring: push, publish_fence, look, pop", 1_000_000, || {
         let _ = owner.push(black_box(node));
         sync::publish_fence();

@@ -27,8 +27,8 @@ pub enum BarrierMode {
     Membarrier,
 }
 
-/// The kernel refuses a membarrier although it had registered the process, perhaps by a seccomp filter that was installed since. The
-/// taker has no guarantee, and the Ms rely on it: there is no way on.
+/// The kernel refuses a membarrier although it had registered the process, perhaps because a seccomp filter
+/// was installed since. The taker has no guarantee, and the Ms rely on it: the process can't continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The system's error code.
@@ -65,7 +65,7 @@ mod native {
         MEMBARRIER.store(false, Ordering::Relaxed);
     }
 
-    /// The M's side: no later load is done before an earlier store, as far as a [`heavy`] can see.
+    /// The M's side: to a thread that calls [`heavy`], no later load is done before an earlier store.
     #[inline(always)]
     pub fn light() {
         if MEMBARRIER.load(Ordering::Relaxed) {
@@ -77,15 +77,15 @@ mod native {
         }
     }
 
-    /// The taker's side: between what stands before it and what stands after it, every other thread of the process
+    /// The taker's side: between the code before it and the code after it, every other running thread of the process
     /// has passed a full fence.
     ///
     /// # Errors
     ///
-    /// If the kernel, having registered us, refuses.
+    /// If the kernel refuses although it had registered the process.
     pub fn heavy() -> Result<(), Refused> {
-        // ORDERING: partner is `light`. In membarrier mode the system call is also a full fence of this thread;
-        // the fence here keeps the compiler, and the language's model, in line.
+        // ORDERING: partner is `light`. In membarrier mode the system call is also a full fence of this thread,
+        // and the fence here is for the compiler.
         fence(Ordering::SeqCst);
         if MEMBARRIER.load(Ordering::Relaxed) {
             let made = membarrier(MembarrierCommand::PrivateExpedited);

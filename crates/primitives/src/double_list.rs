@@ -1,8 +1,8 @@
-//! Intrusive doubly linked lists: any node can leave at once, and the list takes one word, because
-//! each node carries its own links.
+//! Intrusive doubly linked lists: any node can be removed in constant time, and the list takes one
+//! word, because each node carries its own links.
 //!
-//! Used for those who wait (at a channel, for a lock, for a descriptor, under a context), whose
-//! nodes lie in their own frames, and for the children of a context.
+//! Used for waiters (at a channel, for a lock, for a descriptor, under a context), whose nodes mostly
+//! lie in their own frames, and for the children of a context.
 //!
 //! ```text
 //!          .------------------------- prev --------------------------.
@@ -12,12 +12,12 @@
 //! ```
 //!
 //! The last node's `next` is null, so that a walk ends there. The first node's `prev` is the last
-//! node, so that one word leads to both ends. To pop touches no node but the first two.
+//! node, so that one word leads to both ends. A pop touches only the first two nodes.
 //!
 //! Invariants:
 //! - a node is in at most one list at a time. Its `prev` is null exactly while it is in none: so
-//!   taking it out twice does nothing the second time;
-//! - a linked node neither moves nor dies: its owner keeps it until it was taken out;
+//!   removing it twice does nothing the second time;
+//! - a linked node is neither moved nor freed: its owner keeps it until it was taken out;
 //! - a list belongs to one owner or lies behind a lock. So do the links of its nodes: nobody else
 //!   reads or writes them. Whoever takes a node out owns its links from then on. Links are plain
 //!   cells, which the lock publishes; under loom they are loom's, which report an access that
@@ -34,14 +34,14 @@ pub struct Links<T> {
     next: Cell<*const T>,
 }
 
-// SAFETY: nothing can be done with links but by a list, whose owner alone may do it.
+// SAFETY: only a list reads or writes links, and only its owner uses the list.
 unsafe impl<T> Send for Links<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Links<T> {}
 
 impl<T> Links<T> {
     const_fn! {
-        /// Of a node that is in no list.
+        /// The links of a node that is in no list.
         pub const fn new() -> Links<T> {
             Links { prev: Cell::new(null()), next: Cell::new(null()) }
         }
@@ -70,8 +70,8 @@ pub unsafe trait DoublyLinked: Sized {
     fn links(&self) -> &Links<Self>;
 }
 
-/// An intrusive doubly linked list. It is neither `Send` nor `Sync`: whoever puts it behind a lock
-/// says why that is right.
+/// An intrusive doubly linked list. It is neither `Send` nor `Sync`: a type that puts it behind a
+/// lock has to argue why it may be.
 ///
 /// ```
 /// use gosched_primitives::{DoubleList, DoublyLinked, Links};
@@ -128,7 +128,7 @@ impl<T: DoublyLinked> DoubleList<T> {
     ///
     /// # Safety
     ///
-    /// The node is in no list, and neither moves nor dies while it is in this one.
+    /// The node is in no list, and is neither moved nor freed while it is in this one.
     #[inline]
     pub unsafe fn push_back(&mut self, node: &T) {
         let links = node.links();
@@ -168,7 +168,7 @@ impl<T: DoublyLinked> DoubleList<T> {
         self.first = node;
     }
 
-    /// Takes the first node. It may go away now, unless its owner and the caller have agreed
+    /// Takes out the first node. Its owner may free it from now on, unless owner and caller have agreed
     /// otherwise.
     #[inline]
     pub fn pop_front(&mut self) -> Option<NonNull<T>> {
@@ -203,7 +203,7 @@ impl<T: DoublyLinked> DoubleList<T> {
             // SAFETY: linked nodes are alive; one that is not the first comes after its `prev`.
             unsafe { &*prev }.links().next.set(next);
         }
-        // Whose `prev` was this node: the next one, or the first one if this was the last.
+        // The node whose `prev` was this one: the next, or the first if this was the last.
         let behind = if next.is_null() { self.first } else { next };
         // SAFETY: as above.
         if let Some(behind) = unsafe { behind.as_ref() } {

@@ -1,4 +1,5 @@
-//! How many Ps are idle and how many Ms spin: one word, because the decision to wake needs both at one moment.
+//! How many Ps are idle and how many Ms spin: one word, because the decision to wake needs both numbers of one
+//! moment.
 //!
 //! ```text
 //!   63            32 31             0
@@ -19,7 +20,7 @@ use gosched_rules::wake;
 /// A consistent look at an [`IdleWord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
-    /// Ps that no M holds.
+    /// Ps that are idle.
     pub idle_ps: u32,
     /// Ms that search for work, or are being woken to do so.
     pub spinning: u32,
@@ -38,10 +39,10 @@ impl Idle {
     }
 }
 
-/// Evidence that one of the spinning Ms is accounted for: the one who holds this, or the one it is handed to.
+/// Evidence that one spinning M is counted: the M that holds this, or the one that it is handed to.
 ///
-/// Give it back with [`IdleWord::stop_spinning`]; dropping it would keep everybody from ever waking an M again,
-/// and panics in debug builds.
+/// Give it back with [`IdleWord::stop_spinning`]. A token that is dropped would keep everybody from ever waking
+/// an M again; that panics in debug builds.
 #[must_use = "the spinner is counted until the token is given to `stop_spinning`"]
 #[derive(Debug)]
 pub struct Spinning(());
@@ -96,7 +97,7 @@ pub struct IdleWord(Padded<AtomicU64>);
 
 impl IdleWord {
     const_fn! {
-        /// So many Ps idle, nobody spinning.
+        /// A word with `idle_ps` idle Ps and no spinner.
         pub const fn new(idle_ps: u32) -> IdleWord {
             IdleWord(Padded(AtomicU64::new(Idle { idle_ps, spinning: 0 }.pack())))
         }
@@ -105,8 +106,8 @@ impl IdleWord {
     /// Both numbers at one moment.
     #[inline]
     pub fn snapshot(&self) -> Idle {
-        // ORDERING: the publisher's load of the wake-up protocol; stands after its `NextSlot::replace` or
-        // `publish_fence`. Partner is the RMW of a spinner that gives up.
+        // ORDERING: the publisher's load of the wake-up protocol, after its `NextSlot::replace` or
+        // `publish_fence`. Partner is the RMW of an M that goes idle or of a spinner that gives up.
         Idle::unpack(self.0.load(Ordering::SeqCst))
     }
 
@@ -126,7 +127,7 @@ impl IdleWord {
     /// If none was.
     #[doc(alias = "pidleget")]
     pub fn p_busy(&self) -> Idle {
-        // ORDERING: one of the word's `SeqCst` RMWs, so that `snapshot` always reads from one of them.
+        // ORDERING: a `SeqCst` RMW as every change of the word, so that `snapshot` always reads from one.
         let before = self.0.fetch_sub(Idle::ONE_IDLE_P, Ordering::SeqCst);
         dekker_fence();
         assert!(Idle::unpack(before).idle_ps > 0, "p_busy: no P was idle");
@@ -134,7 +135,7 @@ impl IdleWord {
     }
 
     /// Claims the place of the one spinner, to wake an M for new work (S31): only if a P is idle and nobody spins.
-    /// If no P can be had after all, give the token back.
+    /// If there is no idle P after all, give the token back.
     #[inline]
     #[doc(alias = "wakep")]
     #[must_use = "None: nobody need be woken"]
@@ -186,7 +187,7 @@ impl IdleWord {
     /// Gives a spinner's place back. Whoever found no work looks at all queues once more *after* this.
     pub fn stop_spinning(&self, spinning: Spinning) -> LastSpinner {
         std::mem::forget(spinning);
-        // ORDERING: the spinner's half of the wake-up protocol: stands before its second look at the queues.
+        // ORDERING: the spinner's half of the wake-up protocol, before its second look at the queues.
         // Partners are `NextSlot::replace` and `publish_fence` before a publisher's `snapshot`.
         let before = self.0.fetch_sub(Idle::ONE_SPINNING, Ordering::SeqCst);
         dekker_fence();
@@ -202,7 +203,7 @@ impl IdleWord {
 mod tests {
     use super::*;
 
-    /// S30: at most half of the busy Ps spin.
+    /// S30: one more spins only while fewer than half of the busy Ps do.
     #[test]
     fn spins_only_below_half_of_the_busy_ps() {
         let word = IdleWord::new(3);

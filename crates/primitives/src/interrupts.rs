@@ -1,23 +1,25 @@
-//! Those who wait under one context, and its end, which ends all their waits.
+//! The waits under one context, and its end, which ends them all.
 //!
-//! Whoever waits has an [`Interrupt`] in its frame, with its [`Claim`], and lists it for as long as it waits. The end of
-//! the context goes through the list and claims every wait that nobody else has claimed.
+//! Each waiter has an [`Interrupt`] in its frame, with its [`Claim`], and lists it for as long as it
+//! waits. The end of the context goes through the list and claims every wait that nobody else has
+//! claimed.
 //!
 //! Invariants:
 //! - the list and its nodes' links are read and written under the lock only, with one exception: a
-//!   node whose claim [`Interrupts::end`] has won is the ender's, which links it into a list of its
-//!   own, until its waiter is woken;
-//! - a node is listed, or belongs to the ender that won its claim, or is its owner's alone;
-//! - after [`Interrupts::end`] nothing is listed any more: who comes later is told so, and ends its wait itself.
+//!   node whose claim [`Interrupts::end`] has won belongs to the ender, which links it into a list of
+//!   its own, until its waiter is woken;
+//! - a node is listed, or belongs to the ender that won its claim, or to its owner alone;
+//! - after [`Interrupts::end`] nothing is listed any more: a later waiter is told so, and ends its wait
+//!   itself.
 //!
-//! Why no end is missed: registering and ending exclude each other by the lock. Who registers first is in the list that
-//! the ender goes through; who comes second sees that it is over.
+//! Why no end is missed: registering and ending exclude each other by the lock. A waiter that registers
+//! first is in the list that the ender goes through; one that comes second sees that the end has come.
 //!
-//! Why no node is touched after its frame is gone: the owner leaves its frame after its claim was won and it was woken. If
-//! the ender won, it has taken the node off the list before, and wakes the owner with its last word to that node. If
-//! somebody else won, the owner calls [`Interrupts::unregister`] first: after that the node is not listed, so the ender
-//! can't come upon it; and an ender that came upon it earlier, under the lock, found the claim lost and forgot the node
-//! before it released the lock.
+//! Why no node is touched after its frame is gone: the owner leaves its frame after its claim was won
+//! and it was woken. If the ender won, it has taken the node off the list before, and does not touch it
+//! after the wake-up. If somebody else won, the owner first calls [`Interrupts::unregister`]: after that
+//! the node is not listed, so the ender can't find it; and an ender that found it earlier, under the
+//! lock, lost the claim and dropped its reference before it released the lock.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
@@ -33,15 +35,15 @@ use crate::sync::const_fn;
 pub enum Registration {
     /// It is, and has to be unregistered.
     Listed,
-    /// The end has come before: nobody will interrupt this wait.
+    /// It is not, because the end has come before: nobody will interrupt this wait.
     Over,
 }
 
-/// A wait's place in the list. Lies in the frame of whoever waits.
+/// A wait's place in the list. Lies in the waiter's frame.
 pub struct Interrupt<W> {
     claim: NonNull<Claim<W>>,
     links: Links<Interrupt<W>>,
-    /// The ender's, between winning the claim and waking.
+    /// Belongs to the ender, between winning the claim and waking.
     won: UnsafeCell<Option<W>>,
 }
 
@@ -95,14 +97,13 @@ impl<W> Interrupts<W> {
         }
     }
 
-    /// Lists a wait whose claim has its waiter. By the waiter.
+    /// Lists a wait whose claim already has its waiter. Called by the waiter.
     ///
     /// # Safety
     ///
     /// The node is not listed. It and its claim stay where they are until the wait was ended and,
-    /// unless that was done by [`end`](Interrupts::end), until
-    /// [`unregister`](Interrupts::unregister) has returned, which is not called of another list
-    /// meanwhile.
+    /// unless [`end`](Interrupts::end) has ended it, until [`unregister`](Interrupts::unregister) has
+    /// returned. Meanwhile `unregister` is not called on another list with this node.
     pub unsafe fn register(&self, node: &Interrupt<W>) -> Registration {
         let mut list = self.0.lock();
         if list.over {
@@ -113,21 +114,22 @@ impl<W> Interrupts<W> {
         Registration::Listed
     }
 
-    /// Takes a wait off the list, if it is there. By the waiter, when its wait is over.
+    /// Takes a wait off the list, if it is there. Called by the waiter, when its wait is over.
     pub fn unregister(&self, node: &Interrupt<W>) {
-        // SAFETY: its waiter listed it here and nowhere else; the ender has no list of it any more.
+        // SAFETY: its waiter listed it here and nowhere else; its wait is over, so it is not in the ender's own
+        // list either.
         let _was_listed = unsafe { self.0.lock().waits.remove(node) };
     }
 
-    /// Ends all listed waits that nobody has ended, with `outcome`, and calls `wake` for each of their waiters. From here on
-    /// nothing can be listed.
+    /// Ends with `outcome` all listed waits that nobody else has ended, and calls `wake` for each of their
+    /// waiters, without the lock. From here on nothing can be listed.
     pub fn end(&self, outcome: Outcome, mut wake: impl FnMut(W)) {
         let mut won = self.0.lock().claim_all(outcome);
         while let Some(node) = won.pop_front() {
             // SAFETY: its waiter has not been woken, so it is alive; its claim was won here, so it
             // is ours.
             let waiter = unsafe { (*node.as_ref().won.get()).take() };
-            // The last word: when it is woken its owner may go away.
+            // The last access to the node was above: when it is woken, its owner may free it.
             if let Some(waiter) = waiter {
                 wake(waiter);
             }
@@ -148,7 +150,7 @@ impl<W> Listed<W> {
         self.over = true;
         let mut won = DoubleList::new();
         while let Some(node) = self.waits.pop_front() {
-            // SAFETY: its owner takes the lock before it lets it go, unless its claim is won here.
+            // SAFETY: its owner takes the lock before it frees the node, unless its claim is won here.
             let node = unsafe { node.as_ref() };
             // SAFETY: a listed node's claim is alive.
             if let Some(waiter) = unsafe { node.claim.as_ref() }.claim(outcome) {

@@ -1,21 +1,21 @@
-//! One word on which the one that ends and the one that wants its result agree who owns what.
+//! One word on which a task that ends and the handle that wants its result agree who owns what.
 //!
 //! Two parties: the *task* (a goroutine that will end) and the *handle* (at most one; may wait, poll or be
 //! dropped). The result and the header (the task's memory) each have one owner at any time:
 //!
-//! | word | result | header | said by |
+//! | word | result | header | written by |
 //! |---|---|---|---|
 //! | `ALIVE` | not there yet | task | start |
 //! | a waiter | not there yet | task | handle, which waits |
 //! | `DETACHED` | the task drops it | task frees it | handle, dropped early |
-//! | an orphan | the task drops it | task frees it | handle, dropped early; this one is to be told all the same |
+//! | an orphan | the task drops it | task frees it | handle, dropped early; its boxed waiter is to be woken all the same |
 //! | `DONE` | handle | handle frees it | task, its last step |
 //! | `FINISHING` | handle | task: it still runs the waiter's wake-up | task |
 //! | `JOINED` | taken | task frees it | handle, which came during `FINISHING` |
 //!
-//! A *peer* waiter is woken without running anybody's code, so the task's last step goes straight to `DONE`. A
+//! A *peer* waiter is woken without running foreign code, so the task's last step goes straight to `DONE`. A
 //! *boxed* waiter (foreign thread, async waker) is woken by code that must still run as the task; therefore the
-//! detour by `FINISHING`. From `FINISHING` the task goes on to `DONE`, unless the handle came first (`JOINED`).
+//! task first writes `FINISHING`, and then `DONE`, unless the handle came first (`JOINED`).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -36,12 +36,12 @@ const BOXED: usize = 9;
 /// As `BOXED`, and the handle is gone.
 const ORPHAN: usize = 10;
 
-/// Who waits. Addresses are multiples of 16.
+/// A waiter. Addresses are multiples of 16.
 #[derive(Debug, PartialEq, Eq)]
 pub enum JoinWaiter<A, B> {
-    /// Somebody who can be woken without running foreign code.
+    /// A waiter that can be woken without running foreign code.
     Peer(NonNull<A>),
-    /// Somebody described on the heap; the pointer owns it.
+    /// A waiter that is described on the heap; the pointer owns it.
     Boxed(NonNull<B>),
 }
 
@@ -71,9 +71,9 @@ impl<A, B> JoinWaiter<A, B> {
 pub enum Finish<A, B> {
     /// Result and header are the handle's. The task touches neither again.
     Done,
-    /// As `Done`, and this one waits to be woken.
+    /// As `Done`, and this waiter has to be woken.
     WakePeer(NonNull<A>),
-    /// The result is the handle's; wake this one, then call [`JoinWord::finish_waking`].
+    /// The result is the handle's; wake this waiter, then call [`JoinWord::finish_waking`].
     WakeBoxed(NonNull<B>),
     /// Nobody wants the result: drop it, wake the [`orphan`](JoinWord::orphan) if there is one, then free the header.
     Detached,
@@ -103,7 +103,7 @@ pub enum Registered<A, B> {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Detach<A, B> {
-    /// Nothing but freeing the waiter that was registered, if any; the task cleans up.
+    /// Free the waiter that was registered, if there is one; the task does the rest.
     Left(Option<JoinWaiter<A, B>>),
     /// The result is there: drop it, then call [`JoinWord::release`].
     Collect,
@@ -135,7 +135,7 @@ impl<A, B> JoinWord<A, B> {
         }
     }
 
-    /// Begins a new life. Both sides of the former one must be through.
+    /// Makes the word ready for another task. Both sides of the last one must be done with it.
     #[inline]
     pub fn reset(&self) {
         self.word.store(ALIVE, Ordering::Relaxed);
@@ -151,11 +151,13 @@ impl<A, B> JoinWord<A, B> {
     /// Whether the handle is gone. Once true, always true: the result is the task's to drop.
     #[inline]
     pub fn is_detached(&self) -> bool {
-        // ORDERING: Acquire pairs with the Release of `detach`: what the handle's owner did comes before.
+        // ORDERING: Acquire pairs with the Release of `detach` and `abandon`: what the handle's owner did is
+        // seen.
         matches!(self.word.load(Ordering::Acquire) & TAGS, DETACHED | ORPHAN)
     }
 
-    /// Task, whose handle is gone: who is to be told of the end all the same. It owns it.
+    /// Task, after [`Finish::Detached`]: the waiter that has to be woken although the handle is gone. The task
+    /// owns it.
     pub fn orphan(&self) -> Option<NonNull<B>> {
         // ORDERING: Acquire pairs with the Release of `abandon`.
         let word = self.word.load(Ordering::Acquire);
@@ -176,7 +178,7 @@ impl<A, B> JoinWord<A, B> {
                 _ => DONE,
             };
             // ORDERING: Release publishes the result to `is_finished` and `register`; Acquire receives the waiter
-            // that `register` published, or the end of the handle's life that `detach` said.
+            // that `register` published, or what the handle's owner did before `detach` or `abandon`.
             match self.word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => break,
                 Err(now) => found = now,
@@ -199,7 +201,7 @@ impl<A, B> JoinWord<A, B> {
         }
     }
 
-    /// Handle: wants to be woken at the end. Replaces what it registered before.
+    /// Handle: registers a waiter for the end, in place of the one that it registered before.
     pub fn register(&self, waiter: &JoinWaiter<A, B>) -> Registered<A, B> {
         let next = waiter.to_word();
         let mut found = self.word.load(Ordering::Relaxed);
@@ -224,8 +226,8 @@ impl<A, B> JoinWord<A, B> {
             if matches!(found, DONE | FINISHING) {
                 return Detach::Collect;
             }
-            // ORDERING: Release: whatever the handle's owner did comes before the task's cleaning up. Acquire
-            // pairs with the Release of `finish`: the result is seen when there is one.
+            // ORDERING: Release pairs with the Acquire of `finish`: what the handle's owner did comes before the
+            // task's cleaning up. Acquire pairs with the Release of `finish`: the result is seen, if there is one.
             match self.word.compare_exchange(found, DETACHED, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Detach::Left(JoinWaiter::from_word(found)),
                 Err(now) => found = now,
@@ -233,7 +235,8 @@ impl<A, B> JoinWord<A, B> {
         }
     }
 
-    /// As [`detach`](JoinWord::detach), but a boxed waiter that was registered stays, and is the task's: it is told of the end.
+    /// As [`detach`](JoinWord::detach), but a boxed waiter that was registered stays, and belongs to the task,
+    /// which wakes it at the end ([`orphan`](JoinWord::orphan)).
     pub fn abandon(&self) -> Detach<A, B> {
         let mut found = self.word.load(Ordering::Relaxed);
         loop {
@@ -256,7 +259,7 @@ impl<A, B> JoinWord<A, B> {
     /// Handle: has taken or dropped the result; who frees the header?
     #[inline]
     pub fn release(&self) -> Header {
-        // ORDERING: Acquire pairs with the Release of `finish` or `finish_waking`: the task is through with it.
+        // ORDERING: Acquire pairs with the Release of `finish` or `finish_waking`: the task is done with the header.
         if self.word.load(Ordering::Acquire) == DONE {
             return Header::Yours;
         }

@@ -1,21 +1,23 @@
-//! The place of the one who sleeps until a time that others may move forward: one of many idle workers keeps watch for the
-//! earliest timer, the others sleep without limit.
+//! The place of the one worker that sleeps until a time which others may move forward: one of many idle
+//! workers, the *keeper*, sleeps until the earliest timer, the others sleep without limit.
 //!
-//! It sleeps on the note here, or *afar*: in a system call of the caller's that can also end for other reasons (the network
-//! poller). Whoever interrupts a keeper that is afar wakes the note all the same, and then kicks it out of that call. The
-//! note is what counts; the kick only makes the call return. So a kick that comes late, when the keeper has gone on, does no
-//! harm but a call that returns for nothing.
+//! It sleeps on the note here, or *afar*: in a system call of the caller that can also end for other
+//! reasons (the network poller). A thread that interrupts a keeper afar wakes the note all the same, and
+//! then kicks it out of that call. The note decides; the kick only makes the call return. So a kick that
+//! comes late, when the keeper has left the call, only makes another call return for nothing.
 //!
-//! `until` is NOBODY, INTERRUPTED, or the time until which the keeper sleeps, whose lowest bit says where: a keeper afar has
-//! it set.
+//! `until` is NOBODY, INTERRUPTED, or the time until which the keeper sleeps. The lowest bit of that time
+//! is set for a keeper afar.
 //!
-//! The argument why no timer is slept through. Whoever arms one publishes its time (`SeqCst`), then looks at `until`
-//! ([`Keeper::watch_for`]). Whoever becomes the keeper writes `until` (`SeqCst`), then looks at the times once more. So
-//! either the keeper sees the new time, or it is seen, and interrupted.
+//! The argument why no timer is slept through. A thread that arms one publishes its time (`SeqCst`), then
+//! loads `until` ([`Keeper::watch_for`]). A worker that becomes the keeper writes `until` (`SeqCst`), then
+//! checks the times once more. So either the keeper sees the new time, or the arming thread sees the
+//! keeper, and interrupts it.
 //!
-//! Invariants: of those who would interrupt, the one whose CAS makes `until` INTERRUPTED wakes the note, once. The keeper
-//! has waited for that wake-up and cleared the note before it makes the place free: the next keeper sleeps on it. A kick
-//! must end a call that the keeper is about to make as well as one it is in.
+//! Invariants: of several threads that interrupt, the one whose CAS makes `until` INTERRUPTED wakes the
+//! note, once. The keeper has waited for that wake-up and cleared the note before it frees the place: the
+//! next keeper sleeps on the same note. A kick must end a call that the keeper is about to make as well as
+//! one that it is in.
 
 use std::time::Duration;
 
@@ -24,9 +26,9 @@ use crate::sync::{AtomicU64, Ordering, const_fn, dekker_fence};
 
 const NOBODY: u64 = 0;
 const INTERRUPTED: u64 = 1;
-/// The bit of `until` that says that the keeper does not sleep on the note.
+/// The bit of `until` that is set if the keeper does not sleep on the note.
 const AFAR: u64 = 1;
-/// The earliest time a keeper sleeps until; earlier ones are other words.
+/// The earliest time that `until` can hold; smaller values are NOBODY and INTERRUPTED.
 const FIRST_TIME: u64 = 2;
 
 /// Whether somebody will wake up in time.
@@ -69,14 +71,14 @@ impl Keeper {
         self.until.load(Ordering::SeqCst) != NOBODY
     }
 
-    /// Whether somebody keeps watch afar, and was not interrupted.
+    /// Whether a keeper is afar and was not interrupted.
     pub fn is_kept_afar(&self) -> bool {
         let until = self.until.load(Ordering::Relaxed);
         until >= FIRST_TIME && until & AFAR != 0
     }
 
-    /// A time has been published: sees to it that the keeper, if there is one, does not sleep longer than `when`. `kick`
-    /// gets one that sleeps afar out of its call.
+    /// Makes sure that the keeper, if there is one, does not sleep longer than `when`. Called after that time
+    /// was published by a `SeqCst` write. `kick` makes the call of a keeper afar return.
     #[inline]
     pub fn watch_for(&self, when: u64, kick: impl FnOnce()) -> Watch {
         dekker_fence();
@@ -89,7 +91,7 @@ impl Keeper {
         Watch::Kept
     }
 
-    /// Wakes the keeper, whatever it sleeps for.
+    /// Wakes the keeper, until whatever time it sleeps.
     pub fn rouse(&self, kick: impl FnOnce()) {
         dekker_fence();
         // ORDERING: as in `watch_for`.
@@ -101,8 +103,8 @@ impl Keeper {
 
     #[cold]
     fn interrupt(&self, until: u64, kick: impl FnOnce()) {
-        // ORDERING: partner is the CAS in `end`. If this one fails, the keeper woke by itself and will look again, or another
-        // one interrupts it.
+        // ORDERING: partner is the CAS in `end`. If this one fails, the keeper woke by itself and will check the
+        // times again, or another thread interrupts it.
         if self.until.compare_exchange(until, INTERRUPTED, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             self.note.wake();
             if until & AFAR != 0 {
@@ -111,10 +113,11 @@ impl Keeper {
         }
     }
 
-    /// Sleeps on the note until `first`, the earliest time published, or until interrupted; `false` if somebody else keeps
-    /// watch.
+    /// Sleeps on the note until `first`, the earliest time published, or until interrupted. Returns `false` at
+    /// once if there is another keeper.
     ///
-    /// `look` returns the earliest time once more; `left(first)` how long that is from now (`None`: for ever).
+    /// `look` returns the earliest time published now; `left(first)` returns how long it is until `first`
+    /// (`None`: for ever).
     pub fn keep(
         &self,
         first: u64,
@@ -155,9 +158,10 @@ impl Keeper {
         Some(until)
     }
 
-    /// Leaves the place, having waited for whoever has interrupted.
+    /// Frees the place. If the keeper was interrupted, waits for that wake-up first.
     fn end(&self, until: u64, woken: Wake) {
-        // ORDERING: partner is the CAS in `interrupt`: it comes before this, and is waited for, or finds nobody.
+        // ORDERING: partner is the CAS in `interrupt`: it comes before this, and its wake-up is waited for, or it
+        // fails.
         if self.until.compare_exchange(until, NOBODY, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             if woken == Wake::TimedOut {
                 self.note.sleep();

@@ -1,6 +1,6 @@
-//! What this crate asks of the kernel: to sleep on a word and wake who sleeps there, and a barrier
-//! for all threads. Linux has both for every architecture; another system would be another file
-//! like this one.
+//! What this crate uses of the kernel: the futex, to sleep on a word and wake a sleeper, and a
+//! barrier for all threads. Linux has both on every architecture; another system would be another
+//! file like this one.
 
 #[cfg(target_os = "linux")]
 pub(crate) use rustix::thread::{MembarrierCommand, Timespec, futex, membarrier};

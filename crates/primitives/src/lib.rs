@@ -14,15 +14,15 @@
 //! | `random.rs` | [`Random`], cheap random numbers |
 //! | `idle.rs` | [`IdleWord`], idle Ps and spinning Ms |
 //! | `note.rs` | [`Note`], one-shot sleep and wake |
-//! | `keeper.rs` | [`Keeper`], who sleeps until the earliest timer |
-//! | `dormant.rs` | [`Dormant`], who sleeps while not needed |
-//! | `owner.rs` | [`Owner`], whose P is it |
+//! | `keeper.rs` | [`Keeper`], a worker that sleeps until the earliest timer |
+//! | `dormant.rs` | [`Dormant`], a thread that sleeps while it is not needed |
+//! | `owner.rs` | [`Owner`], who owns the P of an M |
 //! | `lock.rs` | [`Lock`], the runtime's internal lock |
 //! | `status.rs` | [`StatusWord`], running, parking, waiting |
 //! | `token.rs` | [`TokenWord`], park and unpark |
 //! | `join.rs` | [`JoinWord`], who owns a result |
 //! | `claim.rs` | [`Claim`], a wait that several may end |
-//! | `readiness.rs` | [`Readiness`], who waits for a descriptor |
+//! | `readiness.rs` | [`Readiness`], the waiters for a descriptor |
 //! | `interrupts.rs` | [`Interrupts`], the waits that end with a context |
 
 pub mod barrier;
@@ -70,6 +70,6 @@ pub use ring::{Full, Ring, RingOwner, keep_order};
 pub use status::{Parked, Readied, Scan, Status, StatusWord};
 pub use token::{Token, TokenWord, Unpark};
 
-/// This file, as the compiler was told of it: by it dumps know which code is this crate's.
+/// The path of this file as the compiler got it. Dumps recognise this crate's code by it.
 #[doc(hidden)]
 pub const SOURCE: &str = file!();

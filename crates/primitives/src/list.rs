@@ -1,12 +1,12 @@
-//! Intrusive FIFO lists: a list of nodes that costs no memory, because each node carries its own link.
+//! Intrusive FIFO lists: a list of nodes that needs no memory of its own, because each node carries its link.
 //!
-//! Used for batches on their way to the global run queue, for caches of dead headers, and for lists of idle things.
+//! Used for batches on their way to the global run queue, for free headers, and for idle Ms.
 //!
 //! Invariants:
 //! - a node is in at most one list (or ring, or slot) at a time; whoever holds the list owns the links in it;
 //! - a list is not atomic: it belongs to one owner or lies behind a lock, which also publishes the links, so links
 //!   are read and written `Relaxed`. They are atomics only so that a stale *reader* (a dump) is not a data race;
-//! - `head` is null exactly if `tail` is null exactly if `len` is 0; the tail's link is null.
+//! - `head` and `tail` are null exactly if `len` is 0; the tail's link is null.
 
 use crate::sync::{AtomicPtr, Ordering};
 use std::ptr::{NonNull, null_mut};
@@ -58,7 +58,7 @@ pub struct List<T: Linked> {
 // SAFETY: a list hands out raw pointers only, and itself touches nothing of a node but its link, which `Linked`
 // promises to be reachable from any thread.
 unsafe impl<T: Linked> Send for List<T> {}
-// SAFETY: through `&List` only `len` and `is_empty` can be called, which read plain fields.
+// SAFETY: only `len` and `is_empty` take `&List`, and they read plain fields.
 unsafe impl<T: Linked> Sync for List<T> {}
 
 impl<T: Linked> List<T> {
@@ -118,7 +118,7 @@ impl<T: Linked> List<T> {
         Some(node)
     }
 
-    /// Moves all nodes of `other` behind the own ones, in constant time.
+    /// Moves all nodes of `other` to the end of this list, in constant time.
     pub fn append(&mut self, other: List<T>) {
         match (NonNull::new(self.tail), NonNull::new(other.head)) {
             (_, None) => {}
@@ -131,7 +131,8 @@ impl<T: Linked> List<T> {
         }
     }
 
-    /// Cuts off the first `n` nodes (all, if there are fewer) and returns them as a list of their own.
+    /// Cuts off the first `n` nodes (all, if there are fewer) and returns them as another list. Takes time
+    /// linear in `n`.
     pub fn split_front(&mut self, n: usize) -> List<T> {
         if n >= self.len {
             return std::mem::take(self);

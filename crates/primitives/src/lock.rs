@@ -1,10 +1,10 @@
 //! The runtime's internal lock (D6): a bounded spin, then a futex. Never `sched_yield`, which inverts priorities.
 //!
-//! Own rather than `std::sync::Mutex` because a selection holds the locks of several channels at once, without guards
+//! It is not `std::sync::Mutex`, because a selection holds the locks of several channels at once, without guards
 //! ([`RawLock`]); and because poisoning has no meaning for runtime state.
 //!
-//! Invariants: the word is FREE, HELD (nobody sleeps) or CONTENDED (someone may sleep). Who slept re-acquires as
-//! CONTENDED, because others may still sleep. Held only inside the runtime and never across user code.
+//! Invariants: the word is FREE, HELD (nobody sleeps) or CONTENDED (someone may sleep). A thread that slept
+//! acquires as CONTENDED, because others may still sleep. The lock is never held across user code.
 
 use crate::sync::{Futex, Ordering, const_fn, relax};
 use std::cell::UnsafeCell;
@@ -14,12 +14,12 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
 
-/// Looks at a held lock before sleeping. Under loom one look is as good as many.
+/// How often a held lock is checked before the thread sleeps. Under loom one check is as good as many.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 12 };
-/// Before each look, twice as many pauses as before the last, up to 2 to the power of this. Whoever asks less often leaves the
-/// holder's cache lines alone meanwhile, and the holder, who mostly comes back for the lock at once, gets through many critical
-/// sections. (4 to 4 over a channel with 128 places, 2 CPUs, 2026-11-16: 110 ns a value with one pause before each of 100
-/// looks, 31 with up to 32, 25 with up to 128 or 256.)
+/// Before each check the number of pauses doubles, up to 2 to the power of this. Rare checks leave the holder's
+/// cache lines alone, and the holder, which mostly acquires the lock again at once, gets through many critical
+/// sections. (4 senders and 4 receivers on a channel with 128 places, 2 CPUs, 2026-11-16: 110 ns a value with one
+/// pause before each of 100 checks, 31 with up to 32, 25 with up to 128 or 256.)
 const LONGEST_PAUSE: u32 = 7;
 
 /// A mutual-exclusion lock around a value.
@@ -35,7 +35,7 @@ pub struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-/// A [`Lock`] without its value: what a `select` holds, who has several at once, of values of different types.
+/// A [`Lock`] without its value: a `select` holds several of these at once, of values of different types.
 ///
 /// ```
 /// use gosched_primitives::RawLock;
@@ -43,7 +43,7 @@ pub struct Lock<T> {
 /// let lock = RawLock::new();
 /// lock.lock();
 /// assert!(!lock.try_lock());
-/// // SAFETY: held since just now.
+/// // SAFETY: just acquired.
 /// unsafe { lock.unlock() };
 /// ```
 pub struct RawLock(Futex);
@@ -140,14 +140,14 @@ impl<T> Lock<T> {
         LockGuard { lock: self }
     }
 
-    /// The lock without its value. Whoever locks it that way reaches the value by [`data`](Lock::data).
+    /// The lock without its value. While it is held, the value can be reached by [`data`](Lock::data).
     #[inline]
     pub fn raw(&self) -> &RawLock {
         &self.raw
     }
 
-    /// The value, for whoever holds the lock without a guard. A pointer of its own: two of them must not be turned into references at
-    /// the same time.
+    /// The value, for a caller that holds the lock without a guard. The pointers that this returns must not be
+    /// turned into two references at the same time.
     #[inline]
     pub fn data(&self) -> *mut T {
         self.value.get()
@@ -159,7 +159,7 @@ impl<T> Deref for LockGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard is the possession of the lock.
+        // SAFETY: the guard holds the lock.
         unsafe { &*self.lock.value.get() }
     }
 }
@@ -167,7 +167,7 @@ impl<T> Deref for LockGuard<'_, T> {
 impl<T> DerefMut for LockGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard is the possession of the lock, and there is one.
+        // SAFETY: the guard holds the lock, and is borrowed mutably.
         unsafe { &mut *self.lock.value.get() }
     }
 }

@@ -10,8 +10,9 @@
 //!
 //! Invariants:
 //! - one sleeper at a time; `wake` at most once between two `clear`s;
-//! - `clear` only when nobody sleeps and nobody is about to wake: before the note is shown to the waker;
-//! - sleeping is compare-and-sleep in one step, so no wake-up falls in between; spurious returns go back to sleep.
+//! - `clear` only when nobody sleeps and nobody is about to wake: before a waker can know of the next sleep;
+//! - compare and sleep are one step, so no wake-up falls in between; after a spurious return the thread sleeps
+//!   again.
 
 use crate::sync::{Futex, Ordering, const_fn};
 use std::time::{Duration, Instant};
@@ -26,14 +27,14 @@ const SET: u32 = 2;
 pub enum Wake {
     /// Someone called [`Note::wake`].
     Woken,
-    /// Nobody has, so far.
+    /// Nobody has called it so far.
     TimedOut,
 }
 
 /// A one-shot event that a thread can sleep on.
 ///
-/// The memory of a note must outlive the *return* of `wake`, not only that of `sleep`: notes live in Ms, which are
-/// never freed.
+/// The memory of a note must outlive the *return* of `wake`, not only that of `sleep`. (Those of Ms are never
+/// freed; others are kept alive by a reference count or lie in statics.)
 ///
 /// ```
 /// use gosched_primitives::{Note, Wake};
@@ -85,16 +86,16 @@ impl Note {
         Wake::Woken
     }
 
-    /// Announces the sleeper, unless the note is set.
+    /// Announces the sleeper. `Woken`: the note is set already.
     fn begin_sleep(&self) -> Wake {
-        // ORDERING: partner is the swap in `wake`, whose caller's writes are seen after a wake-up.
+        // ORDERING: partner is the swap in `wake`: after a wake-up, what its caller wrote before is seen.
         match self.0.word.compare_exchange(CLEAR, SLEEPING, Ordering::Acquire, Ordering::Acquire) {
             Err(SET) => Wake::Woken,
             _ => Wake::TimedOut,
         }
     }
 
-    /// Takes the announcement back, unless the note was set meanwhile.
+    /// Takes the announcement back. `Woken`: the note was set meanwhile.
     fn end_sleep(&self) -> Wake {
         // ORDERING: as in `begin_sleep`.
         match self.0.word.compare_exchange(SLEEPING, CLEAR, Ordering::Acquire, Ordering::Acquire) {
@@ -124,7 +125,7 @@ impl Note {
         self.0.word.store(CLEAR, Ordering::Relaxed);
     }
 
-    /// Whether the note was woken and not cleared since.
+    /// Whether the note is set.
     pub fn is_set(&self) -> bool {
         // ORDERING: partner is the swap in `wake`.
         self.0.word.load(Ordering::Acquire) == SET

@@ -1,7 +1,7 @@
 //! Who owns the P of an M: the M, wait-free, or a taker that takes it away (D1).
 //!
 //! `in_rt` is 1 while the M is inside the runtime and relies on its P; only the M writes it. `intr` is the one
-//! word that tells an entering M that something is the matter:
+//! word that tells an entering M that it must take the slow path:
 //!
 //! ```text
 //!                                  +------------- M: settle, clear_preempt -------------+
@@ -21,8 +21,9 @@
 //! - `in_rt == 0 && intr == NONE` means that this M owns a running P. Every other state in which user code runs
 //!   has its own value of `intr`, so the one check in [`Owner::enter`] finds it;
 //! - only the M makes `intr` NONE or BLOCKING; only a taker makes it PREEMPT, RETAKING or TAKEN;
-//! - TAKEN is reached only from RETAKING, by a taker that read `in_rt == 0` *after* a heavy barrier after it had
-//!   set RETAKING; hence never while the M is in the runtime with its P (README.md has the argument);
+//! - another thread reaches TAKEN only from RETAKING: it set RETAKING, made a heavy barrier, and *then* read
+//!   `in_rt == 0`; hence never while the M is in the runtime with its P (README.md has the argument). An M that
+//!   is the taker itself makes the word TAKEN by [`Owner::surrender`];
 //! - takers exclude each other: [`TakerToken`].
 
 use crate::barrier;
@@ -32,7 +33,7 @@ use crate::sync::{AtomicU32, Ordering, const_fn};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Intr {
-    /// Nothing is the matter.
+    /// Nobody wants anything: the M owns its P.
     None = 0,
     /// Someone wants the goroutine to yield.
     Preempt = 1,
@@ -40,7 +41,7 @@ pub enum Intr {
     Retaking = 2,
     /// The P is gone.
     Taken = 3,
-    /// The M let go of its P for an announced blocking call.
+    /// The M is in an announced blocking call, and does not own its P.
     Blocking = 4,
 }
 
@@ -64,13 +65,13 @@ impl Intr {
 pub enum Entered {
     /// In the runtime, with the P.
     Fast,
-    /// In the runtime, and something is the matter: [`Owner::settle`] says what.
+    /// In the runtime, but `intr` is not NONE: [`Owner::settle`] says what that means.
     Slow,
     /// The M was in the runtime already (an allocator or a signal handler called us): abort with a message.
     Nested,
 }
 
-/// What [`Owner::settle`] came to.
+/// The result of [`Owner::settle`].
 #[must_use = "`Lost` and `Blocking` mean that the M has no P"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
@@ -84,8 +85,8 @@ pub enum Settled {
     Blocking,
 }
 
-/// The right to take Ps away. There is one, behind a lock of the caller: two takers at work on one M could mistake
-/// the other's RETAKING for their own, set before *their* barrier.
+/// The right to take Ps away. There is one, behind a lock of the caller: of two takers at work on one M each could
+/// mistake the other's RETAKING for its own, which it set before *its* barrier.
 #[derive(Debug)]
 pub struct TakerToken(());
 
@@ -131,13 +132,13 @@ pub struct Owner {
 
 impl Owner {
     const_fn! {
-        /// In the runtime, with nothing the matter: as a new M starts.
+        /// The word of an M that starts: in the runtime, with `intr` NONE.
         pub const fn new() -> Owner {
             Owner { in_rt: AtomicU32::new(1), intr: AtomicU32::new(Intr::None as u32) }
         }
     }
 
-    /// From user code into the runtime. By the M.
+    /// Goes from user code into the runtime. Called by the M.
     #[inline(always)]
     pub fn enter(&self) -> Entered {
         if self.in_rt.load(Ordering::Relaxed) != 0 {
@@ -145,14 +146,14 @@ impl Owner {
         }
         self.in_rt.store(1, Ordering::Relaxed);
         barrier::light();
-        // NONE is always the M's own writing, so `Relaxed` does for the fast path; `settle` acquires for the others.
+        // Only the M itself writes NONE, so `Relaxed` is enough for the fast path; `settle` acquires for the others.
         match self.intr.load(Ordering::Relaxed) {
             0 => Entered::Fast,
             _ => Entered::Slow,
         }
     }
 
-    /// From the runtime back to user code. By the M.
+    /// Goes from the runtime back to user code. Called by the M.
     #[inline(always)]
     pub fn exit(&self) {
         // ORDERING: partner is the acquire load in `finish_retake`: a taker that sees the M outside sees all that
@@ -166,22 +167,22 @@ impl Owner {
         self.in_rt.load(Ordering::Relaxed) != 0
     }
 
-    /// What `intr` says, to the M itself: if the P is gone, it sees what the taker did before it took it. By the M, in the
-    /// runtime.
+    /// The value of `intr`, for the M itself, in the runtime: if the P is gone, the M sees what the taker did before
+    /// taking it.
     pub fn found(&self) -> Intr {
         // ORDERING: partner is the CAS to TAKEN in `finish_retake`, as in `settle`.
         Intr::unpack(self.intr.load(Ordering::Acquire))
     }
 
-    /// What `intr` says now. A hint, for dumps.
+    /// The value of `intr` now. A hint, for dumps.
     pub fn intr(&self) -> Intr {
         Intr::unpack(self.intr.load(Ordering::Relaxed))
     }
 
-    /// The slow path of [`enter`](Owner::enter): finds out what is the matter, and takes a request off the word. By
-    /// the M, in the runtime.
+    /// The slow path of [`enter`](Owner::enter): finds out what a taker wants or did, and takes a request off the
+    /// word. Called by the M, in the runtime.
     ///
-    /// A retake that is foiled by this counts as a request to yield, exactly as one that the taker itself gives up
+    /// A retake that this defeats counts as a request to yield, exactly as one that the taker itself gives up
     /// (which leaves PREEMPT): someone waits for this P either way.
     #[cold]
     pub fn settle(&self) -> Settled {
@@ -193,8 +194,9 @@ impl Owner {
         }
     }
 
-    /// PREEMPT and RETAKING become `to`; other values stay. Returns what was there. At most two rounds with one
-    /// taker: it moves the word from PREEMPT to RETAKING or back, and then waits for a barrier.
+    /// PREEMPT and RETAKING become `to`; other values stay. Returns the value that was there. Apart from spurious
+    /// failures it takes few rounds: there is one taker, which moves the word from PREEMPT to RETAKING or back, and
+    /// makes a heavy barrier in between.
     #[inline]
     fn drop_requests(&self, to: Intr) -> Intr {
         // ORDERING: partner is the CAS to TAKEN in `finish_retake`: the M that lost its P sees what the taker did
@@ -213,7 +215,7 @@ impl Owner {
         }
     }
 
-    /// The M has got a new P after it lost the old one: TAKEN becomes NONE. By the M, in the runtime.
+    /// Makes TAKEN NONE: the M has got a new P after it lost the old one. Called by the M, in the runtime.
     ///
     /// # Panics
     ///
@@ -222,34 +224,35 @@ impl Owner {
         self.leave(Intr::Taken);
     }
 
-    /// The M gives its P to the taker that it is itself (a stop of the world, a call that must block its thread): the word becomes TAKEN, whatever request stood
-    /// there. By the M, in the runtime, with its P.
+    /// Makes the word TAKEN, whatever request was there: the M gives up its P, as the taker that it is itself (a stop
+    /// of the world, a call that must block its thread). Called by the M, in the runtime, with its P.
     pub fn surrender(&self, _taker: &mut TakerToken) {
-        // ORDERING: `Release`, as every TAKEN; nobody else writes the word now: the token keeps other takers out.
+        // ORDERING: Release, as every TAKEN; nobody else writes the word now: the token keeps other takers out.
         self.intr.store(Intr::Taken as u32, Ordering::Release);
     }
 
-    /// Takes a request to yield off the word, if there is one. By the M, in the runtime, with its P.
+    /// Takes a request to yield off the word, and returns whether there was one. Called by the M, in the runtime,
+    /// with its P.
     #[inline]
     #[must_use = "a request taken off the word must be honoured"]
     pub fn take_preempt(&self) -> bool {
-        // `NONE` is the M's own writing: in the usual case nothing else need be seen.
+        // Only the M itself writes NONE: in the usual case nothing else need be seen.
         self.intr.load(Ordering::Relaxed) != Intr::None as u32
             && matches!(self.drop_requests(Intr::None), Intr::Preempt | Intr::Retaking)
     }
 
-    /// Forgets a request to yield: it was meant for the goroutine that ran before. By `execute`.
+    /// Forgets a request to yield: it was meant for the goroutine that ran before. Called by `execute`.
     #[inline]
     pub fn clear_preempt(&self) {
         let _ = self.take_preempt();
     }
 
     /// Announces a blocking call: the word becomes BLOCKING, which takers leave alone, and a request to yield is
-    /// forgotten. By the M, in the runtime, *before* it lets go of its P.
+    /// forgotten. Called by the M, in the runtime, *before* it gives up its P.
     ///
     /// # Panics
     ///
-    /// If the M has no P to let go of.
+    /// If the M has no P to give up.
     pub fn set_blocking(&self) {
         let mut word = self.intr.load(Ordering::Relaxed);
         loop {
@@ -257,8 +260,8 @@ impl Owner {
                 Intr::None | Intr::Preempt | Intr::Retaking => {}
                 found => panic!("set_blocking without a P: {found:?}"),
             }
-            // ORDERING: as a release, orders what the M did with its P before takers read BLOCKING; they only turn
-            // away then, the P's status carries the hand-over.
+            // ORDERING: as a release, partner is the acquire of a taker's failed CAS, which then does nothing; the P's
+            // status carries the hand-over. As an acquire, partner is the release of a taker's CAS.
             match self.intr.compare_exchange_weak(
                 word,
                 Intr::Blocking as u32,
@@ -271,7 +274,8 @@ impl Owner {
         }
     }
 
-    /// The announced blocking call is over, and the M has a P again (or will sleep in the runtime until it has one).
+    /// Makes BLOCKING NONE: the announced blocking call is over, and the M has a P again (or will sleep in the
+    /// runtime until it has one).
     ///
     /// # Panics
     ///
@@ -280,22 +284,24 @@ impl Owner {
         self.leave(Intr::Blocking);
     }
 
-    /// From a state that takers never change, back to NONE.
+    /// Makes a word that takers never change NONE again.
     fn leave(&self, from: Intr) {
         let found = self.intr.load(Ordering::Relaxed);
         assert!(found == from as u32, "the M was not {from:?} but {:?}", Intr::unpack(found));
         // ORDERING: partner is the acquire CAS of a taker that finds this NONE: it sees `in_rt == 1`, or a later exit,
-        // and not an exit from before. (With a fence in `enter` that would be so anyway, hence loom is content
-        // with less; with a membarrier `enter` has none.)
+        // and not an exit from before. (The fence in `enter` would be enough for that, which is why loom can't show
+        // the need; with a membarrier `enter` has no fence.)
         self.intr.store(Intr::None as u32, Ordering::Release);
     }
 
-    /// Asks the goroutine to yield at its next moving call. `false` if the M is in another state already. By takers.
+    /// Asks the goroutine to yield at its next moving call. Returns `false` if the word was not NONE. Called by
+    /// takers.
     pub fn request_preempt(&self, _taker: &mut TakerToken) -> bool {
         self.taker_cas(Intr::None, Intr::Preempt).is_ok()
     }
 
-    /// Begins to take the P away. `None` if the M lost it already or is in an announced blocking call. By takers.
+    /// Begins to take the P away. `None` if the M lost it already, is in an announced blocking call, or has a retake
+    /// begun that was not finished. Called by takers.
     ///
     /// Begin with all candidates, then call [`barrier::heavy`] once, then [finish](Owner::finish_retake) each.
     #[must_use = "None: there is no P to take here"]
@@ -310,15 +316,15 @@ impl Owner {
         Some(Retaking(()))
     }
 
-    /// Takes the P if the M is in user code. By the taker that began, with a [`barrier::heavy`] since. `None`: the M is in the
-    /// runtime, or was meanwhile; it keeps its P, and knows of the request.
+    /// Takes the P if the M is in user code. Called by the taker that began, after a [`barrier::heavy`]. `None`: the M
+    /// is in the runtime, or was meanwhile; it keeps its P, and gets or got the request to yield.
     ///
-    /// `read` is called at the only moment at which the taker can read what belongs to the M (`m.p`): the M is out of the
-    /// runtime and has not lost its P yet. What was read is right if it is returned; if the M came in meanwhile, it is thrown
-    /// away (so it must be an atomic).
+    /// `read` is called at the only moment at which the taker can read what belongs to the M (`m.p`): the M is out of
+    /// the runtime and has not lost its P yet. The value that was read is right if it is returned; if the M came in
+    /// meanwhile, it is thrown away (so `read` must load an atomic).
     ///
-    /// Read earlier, the M may have changed its P since; read later, the M may have forgotten it already. The P itself
-    /// and its link to the M are the taker's to write only after `Some`.
+    /// Had `read` been called earlier, the M could have changed its P since; later, the M could have forgotten it
+    /// already. The taker may write to the P and to its link to the M only after `Some`.
     #[must_use = "Some: the caller now owns the P"]
     pub fn finish_retake<R>(
         &self,
@@ -330,7 +336,7 @@ impl Owner {
         // ORDERING: partner is the release in `exit`.
         if self.in_rt.load(Ordering::Acquire) == 0 {
             let seen = read();
-            // A failed CAS: the M entered the runtime, settled the matter itself and kept its P.
+            // If the CAS fails, the M entered the runtime, settled, and kept its P.
             self.taker_cas(Intr::Retaking, Intr::Taken).ok().map(|()| seen)
         } else {
             let _settled_by_the_m = self.taker_cas(Intr::Retaking, Intr::Preempt);

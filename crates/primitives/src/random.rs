@@ -1,12 +1,12 @@
 //! Random numbers that are cheap and good enough to spread thieves and to be fair to the cases of a
 //! select: xorshift64*, without its low half, which is the weaker one.
 //!
-//! Invariant: the state is never 0, from which it would not get away. A step maps what is not 0 to
-//! what is not 0, one to one.
+//! Invariant: the state is never 0, which a step maps to 0. Other states are mapped one to one to states
+//! other than 0.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// A random number generator for one thread. (Two that ask it at once may get the same number.)
+/// A random number generator for one thread. (Two threads that call it at once may get the same number.)
 ///
 /// ```
 /// use gosched_primitives::Random;
@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 pub struct Random(AtomicU64);
 
 impl Random {
-    /// The generator of a seed. (Two seeds that differ in the lowest bit only have the same one.)
+    /// The generator for a seed. (Two seeds that differ only in the lowest bit give the same generator.)
     pub const fn new(seed: u64) -> Random {
         Random(AtomicU64::new(seed | 1))
     }
@@ -47,8 +47,7 @@ mod tests {
         assert_eq!([(); 4].map(|()| random.next_u32()), [0x47e4_ce4b, 0xabcf_a6a8, 0xb9d1_0d8f, 0x4db4_18a0]);
     }
 
-    /// Of each bound that a select or a thief may have, every remainder comes about as often as
-    /// others.
+    /// For small bounds, as a select or a thief has, all remainders are about equally frequent.
     #[test]
     fn remainders_are_even() {
         const DRAWS: u32 = 30_000;

@@ -1,22 +1,23 @@
-//! Who waits for a descriptor to become readable or writable (S47), where the operating system reports *edges*: that
-//! something has become ready, once, and not that it still is.
+//! The waiters for a descriptor to become readable or writable (S47), where the operating system reports
+//! *edges*: that something has become ready, once, and not that it still is.
 //!
-//! Each direction counts its edges. Whoever wants to read notes the count, tries, and if nothing is there waits *unless the
-//! count has changed* since it was noted. The argument why no edge is missed: one that is reported before the count was
-//! noted belongs to data that the try has found. One that is reported later changes the count, under the lock: before the
-//! waiter has queued, and then it does not wait; or after, and then it is in the queue and is woken. An edge wakes everybody
-//! who waits for its direction, since it does not say for how many there is enough.
+//! Each direction counts its edges. A reader notes the count, tries to read, and if nothing is there
+//! waits *unless the count has changed* since it was noted. The argument why no edge is missed: an edge
+//! that is reported before the count was noted belongs to data that the attempt has found. One that is
+//! reported later changes the count, under the lock: before the waiter has queued, and then it does not
+//! wait; or after that, and then it is in the queue and is woken. An edge wakes all waiters for its
+//! direction, since it does not say for how many there is enough.
 //!
-//! A readiness outlives its descriptor and serves the next one. Each use is a *generation*: a report that was on its way
-//! when the descriptor was closed names an old one, and changes nothing.
+//! A readiness outlives its descriptor and serves the next one. Each use is a *generation*: a report that
+//! comes after the descriptor was closed names an old generation, and changes nothing.
 //!
 //! Invariants:
 //! - `generation`, the counts and the queues change under the lock only;
 //! - a [`WaitNode`] is in at most one queue, whose links are under that lock; its owner takes it out
 //!   ([`Readiness::forget`]) before the node goes away, unless a report has;
-//! - reports and closes do not touch a node any more after they have claimed it: its owner may be on its way already;
-//! - nothing is allocated or freed under the lock: an async task, which has no frame to wait in, brings a [`TaskNode`], and
-//!   whoever ends its wait gets it, and may leave it here for the next.
+//! - reports and closes do not touch a node after they have claimed it: its owner may be running already;
+//! - nothing is allocated or freed under the lock: an async task, which has no frame to wait in, brings a
+//!   [`TaskNode`]. The thread that ends its wait gets the node, and may leave it here for the next task.
 
 use core::ptr::{NonNull, null_mut};
 
@@ -31,18 +32,19 @@ use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 pub enum Direction {
     /// Bytes, a connection or the end of the stream have come.
     Read = 0,
-    /// There is room for bytes, or the connection stands.
+    /// There is room for bytes, or the connection is established.
     Write = 1,
 }
 
-/// The directions that a report tells of.
+/// The directions that a report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directions {
     /// Something has come.
     pub read: bool,
     /// There is room.
     pub write: bool,
-    /// With this, the end of the stream, an error or urgent data was reported: see [`Edges::are_plain`].
+    /// The report also says that the stream has ended, or that there is an error or urgent data: see
+    /// [`Edges::are_plain`].
     pub special: bool,
 }
 
@@ -66,23 +68,24 @@ const SPECIAL: u64 = 1;
 const ONE_EDGE: u64 = 2;
 
 impl Edges {
-    /// Whether all of them told of bytes only. Then somebody who has read less than there was room for has read all that
-    /// these edges told of. (If not, a last byte, the end or an error may still be there, and nothing will tell of it again.)
+    /// Whether no edge was special. Then a reader that got fewer bytes than it had room for has read everything
+    /// that these edges reported. (Otherwise a last byte, the end or an error may still be there, and will not be
+    /// reported again.)
     #[must_use]
     pub fn are_plain(self) -> bool {
         self.0 & SPECIAL == 0
     }
 
-    /// As a number: the same one for the same edges.
+    /// The edges as a number: equal numbers for equal edges.
     #[must_use]
     pub fn to_bits(self) -> u64 {
         self.0
     }
 }
 
-/// Somebody who waits for a direction, in its own frame.
+/// A waiter for a direction, in its own frame.
 pub struct WaitNode<W> {
-    /// Its wait. A report claims it; so may others.
+    /// Its wait. A report claims it, unless somebody else has.
     pub claim: Claim<W>,
     links: Links<WaitNode<W>>,
 }
@@ -130,7 +133,7 @@ unsafe impl<W> Linked for TaskNode<W> {
     }
 }
 
-/// Nodes of tasks, in the order in which they came. Emptied before it is dropped, or they are leaked.
+/// Nodes of tasks, in the order in which they came. Empty it before it is dropped, or the nodes are leaked.
 #[must_use = "the nodes of a dropped list are lost"]
 pub struct Tasks<W>(List<TaskNode<W>>);
 
@@ -157,7 +160,7 @@ impl<W> Tasks<W> {
         self.0.pop_front().map(|node| unsafe { Box::from_raw(node.as_ptr()) })
     }
 
-    /// Whether one of them is the `same`. Allocates nothing.
+    /// Whether `same` is true of one of them. Allocates nothing.
     fn has(&mut self, same: &mut impl FnMut(&W) -> bool) -> bool {
         let mut found = false;
         for _ in 0..self.0.len() {
@@ -175,21 +178,21 @@ impl<W> Default for Tasks<W> {
     }
 }
 
-/// Somebody whose wait has ended.
+/// What a [`Sink`] gets.
 pub enum Woken<W> {
-    /// To be woken.
+    /// A waiter, to be woken.
     Waiter(W),
-    /// To be notified; its node is not to be freed here.
+    /// A task, to be notified. Its node must not be freed in the sink.
     Task(Box<TaskNode<W>>),
-    /// Nobody: a node that was kept, and is not needed any more. Not to be freed here either.
+    /// A node that was kept, and is not needed any more. It must not be freed in the sink either.
     Spent(Box<TaskNode<W>>),
 }
 
-/// Those who wait for one direction.
+/// The waiters for one direction.
 struct DirectionQueue<W> {
     waiting: DoubleList<WaitNode<W>>,
     tasks: Tasks<W>,
-    /// For the tasks that wait next: never more than waited here at once.
+    /// Nodes for the tasks that wait next: as many as reports have given back and no task has taken yet.
     spent: Tasks<W>,
 }
 
@@ -198,13 +201,14 @@ impl<W> DirectionQueue<W> {
         DirectionQueue { waiting: DoubleList::new(), tasks: Tasks::new(), spent: Tasks::new() }
     }
 
-    /// Empties the queue; gives those whose wait this ends to `sink`, and keeps what comes back. Returns how many left it.
+    /// Empties the queue. Gives the waiters whose wait this ends to `sink`, and keeps the nodes that come back.
+    /// Returns how many left the queue.
     fn wake_all(&mut self, outcome: Outcome, sink: &mut impl Sink<W>) -> usize {
         let mut left = 0;
         while let Some(node) = self.waiting.pop_front() {
             left += 1;
-            // SAFETY: its owner takes the lock before it lets it go, unless its claim is won here;
-            // after that it is not touched.
+            // SAFETY: its owner takes the lock before it frees the node, unless its claim is won here;
+            // after that the node is not touched.
             if let Some(waiter) = unsafe { node.as_ref() }.claim.claim(outcome) {
                 let none = sink(Woken::Waiter(waiter));
                 debug_assert!(none.is_none());
@@ -220,7 +224,7 @@ impl<W> DirectionQueue<W> {
     }
 }
 
-/// Gets whoever is woken. A task's node that it gives back is kept for the next task that waits there.
+/// Gets each waiter that is to be woken. A task's node that it returns is kept for the next task that waits there.
 pub trait Sink<W>: FnMut(Woken<W>) -> Option<Box<TaskNode<W>>> {}
 
 impl<W, F: FnMut(Woken<W>) -> Option<Box<TaskNode<W>>>> Sink<W> for F {}
@@ -260,7 +264,7 @@ unsafe impl<W: Send> Sync for Readiness<W> {}
 // SAFETY: as above.
 unsafe impl<W: Send> Send for Readiness<W> {}
 
-/// The lock of a readiness whose count has not changed: the right to queue.
+/// The held lock of a readiness whose count has not changed: the right to queue.
 #[must_use = "nothing waits yet"]
 pub struct MayQueue<'r, W> {
     queues: LockGuard<'r, [DirectionQueue<W>; 2]>,
@@ -269,7 +273,7 @@ pub struct MayQueue<'r, W> {
 
 impl<W> Readiness<W> {
     crate::sync::const_fn! {
-        /// Of generation 0, nobody waiting.
+        /// A readiness of generation 0 with no waiters.
         pub const fn new() -> Readiness<W> {
             Readiness {
                 generation: AtomicU32::new(0),
@@ -279,20 +283,20 @@ impl<W> Readiness<W> {
         }
     }
 
-    /// The present use.
+    /// The generation of the present use.
     pub fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// How many edges there were in `direction`. To be noted *before* something is tried.
+    /// How many edges there were in `direction`. To be called *before* an attempt to read or write.
     #[inline]
     pub fn edges(&self, direction: Direction) -> Edges {
-        // ORDERING: Acquire pairs with the Release in `count_edge`: an edge that is counted here was reported before what is
-        // tried next.
+        // ORDERING: Acquire pairs with the Release in `count_edge`: an edge that is counted here was reported before
+        // the attempt that follows.
         Edges(self.edges[direction as usize].load(Ordering::Acquire))
     }
 
-    /// Under the lock.
+    /// Counts an edge. Called under the lock.
     fn count_edge(&self, direction: Direction, special: bool) {
         let edges = &self.edges[direction as usize];
         let counted = edges.load(Ordering::Relaxed).wrapping_add(ONE_EDGE);
@@ -300,7 +304,8 @@ impl<W> Readiness<W> {
         edges.store(counted | if special { SPECIAL } else { 0 }, Ordering::Release);
     }
 
-    /// The right to wait for the next edge; `None` if there was one since `seen`, or if the descriptor was closed.
+    /// Returns the right to wait for the next edge; `None` if there was one since `seen`, or if the descriptor was
+    /// closed.
     pub fn wait_unless_changed(
         &self,
         generation: u32,
@@ -312,8 +317,9 @@ impl<W> Readiness<W> {
         same.then(|| MayQueue { queues, direction })
     }
 
-    /// The operating system reports: ends the waits for `directions` with `outcome`. Whoever is to be woken goes to `sink`,
-    /// under the lock. Returns how many left the queues: more, if others have ended their waits.
+    /// Takes a report of the operating system: ends the waits for `directions` with `outcome`, and gives the waiters
+    /// to `sink`, under the lock. Returns how many left the queues; that includes nodes whose wait somebody else has
+    /// ended.
     pub fn report(
         &self,
         generation: u32,
@@ -328,13 +334,13 @@ impl<W> Readiness<W> {
         self.wake(&mut queues, directions, outcome, &mut sink)
     }
 
-    /// The descriptor is closed, or was never opened: ends all waits with `outcome`, as [`report`](Readiness::report) does,
-    /// and begins the next generation. What was kept for tasks goes too.
+    /// Begins the next generation, because the descriptor is closed or was never opened: ends all waits with
+    /// `outcome`, as [`report`](Readiness::report) does. The nodes kept for tasks go to `sink`, too.
     pub fn renew(&self, outcome: Outcome, mut sink: impl Sink<W>) -> usize {
         let mut queues = self.queues.lock();
         self.generation.store(self.generation().wrapping_add(1), Ordering::Relaxed);
         for edges in &self.edges {
-            // Relaxed: the edges that are counted next are what others see.
+            // Relaxed: `wake` below counts an edge with Release.
             edges.store(edges.load(Ordering::Relaxed) & !SPECIAL, Ordering::Relaxed);
         }
         let left = self.wake(&mut queues, Directions::BOTH, outcome, &mut sink);
@@ -364,7 +370,8 @@ impl<W> Readiness<W> {
         left
     }
 
-    /// Takes a node out whose wait has ended; `true` if it was still queued. By its owner, which may let it go then.
+    /// Takes out a node whose wait has ended; `true` if it was still queued. Called by its owner, which may free the
+    /// node afterwards.
     pub fn forget(&self, direction: Direction, node: &WaitNode<W>) -> bool {
         // SAFETY: its owner queued it here and nowhere else.
         unsafe { self.queues.lock()[direction as usize].waiting.remove(node) }
@@ -382,15 +389,15 @@ impl<W> MayQueue<'_, W> {
     ///
     /// # Safety
     ///
-    /// The node is in no queue. It neither moves nor dies before a report has taken it out or
-    /// [`Readiness::forget`] has, of this readiness and direction: meanwhile no other is told to
-    /// forget it.
+    /// The node is in no queue. It is neither moved nor freed before a report or
+    /// [`Readiness::forget`], of this readiness and direction, has taken it out. Meanwhile `forget`
+    /// is not called with it on another readiness or direction.
     pub unsafe fn enqueue(mut self, node: &WaitNode<W>) {
         // SAFETY: by contract.
         unsafe { self.queues[self.direction as usize].waiting.push_back(node) };
     }
 
-    /// Whether a task waits here that is the `same`.
+    /// Whether a task waits here of which `same` is true.
     pub fn has_task(&mut self, mut same: impl FnMut(&W) -> bool) -> bool {
         self.queues[self.direction as usize].tasks.has(&mut same)
     }
@@ -400,7 +407,8 @@ impl<W> MayQueue<'_, W> {
         self.queues[self.direction as usize].spent.pop()
     }
 
-    /// Queues an async task, in the place of one that is the `same`, if there is one: that one comes back. Releases the lock.
+    /// Queues an async task and releases the lock. If there is one that is the `same`, the new task takes its place,
+    /// and a node with the old task is returned.
     pub fn enqueue_task(
         mut self,
         mut node: Box<TaskNode<W>>,

@@ -3,7 +3,7 @@
 //! ```text
 //!            head                    tail
 //!             v                       v
-//!   +---+---+---+---+---+---+---+---+---+---+     indices run for ever (u32), slots are index mod CAP
+//!   +---+---+---+---+---+---+---+---+---+---+     indices wrap as u32, slots are index mod CAP
 //!   | . | . | a | b | c | d | e | f | . | . |
 //!   +---+---+---+---+---+---+---+---+---+---+
 //!             ^                       ^
@@ -13,12 +13,12 @@
 //!
 //! Invariants:
 //! - `0 <= tail - head <= CAP`, in wrapping arithmetic; `head` and `tail` only grow;
-//! - only the owner writes slots, and only outside `[head, tail)`; so what a taker read is what it took if its CAS
-//!   on `head` succeeds, and rubbish that it throws away if not;
-//! - a slot is never cleared: who holds an old index reads an old pointer, which is why [`RingOwner::peek`] is for
+//! - only the owner writes slots, and only outside `[head, tail)`; so if a taker's CAS on `head` succeeds, it took
+//!   what it read; if not, it throws that away;
+//! - a slot is never cleared: an old index leads to an old pointer, which is why [`RingOwner::peek`] is for
 //!   prefetching only.
 //!
-//! The owner is whoever holds the P. [`RingOwner`] is that possession as a value.
+//! The owner is the M that holds the P. [`RingOwner`] is that possession as a value.
 
 use crate::list::{Linked, List};
 use crate::sync::{AtomicPtr, AtomicU32, Ordering, Padded, const_fn, null_slots, relax};
@@ -65,7 +65,7 @@ impl<T> std::fmt::Debug for Full<T> {
 }
 
 impl<T, const CAP: usize> Ring<T, CAP> {
-    /// How many make room when the ring is full.
+    /// How many nodes leave a full ring to make room.
     const OVERFLOW: u32 = {
         assert!(CAP >= 2 && CAP.is_power_of_two() && CAP <= 1 << 16, "CAP must be a power of two");
         overflow_count(CAP) as u32
@@ -83,8 +83,8 @@ impl<T, const CAP: usize> Ring<T, CAP> {
     /// The number of queued nodes at some moment during the call.
     #[doc(alias = "runqsize")]
     pub fn len(&self) -> usize {
-        // ORDERING: head before tail, so that the difference is never negative; partner is `push`. Relaxed enough
-        // for a number that is old when it is read, but a count below 0 would not be.
+        // ORDERING: head before tail. A taker that moved the head had seen the tail; whoever acquires its head sees
+        // that tail or a later one, so the difference is never negative. Partners are `advance_head` and `publish`.
         let head = self.head.load(Ordering::Acquire);
         let tail = self.tail.load(Ordering::Acquire);
         (tail.wrapping_sub(head) as usize).min(CAP)
@@ -96,8 +96,8 @@ impl<T, const CAP: usize> Ring<T, CAP> {
         self.len() == 0
     }
 
-    /// Whether something is queued, with the ordering that the wake-up protocol's re-check needs (README.md).
-    /// Ask [`NextSlot::is_empty`](crate::NextSlot::is_empty) first. May err on the side of work.
+    /// Whether something is queued, with the ordering that the second look of the wake-up protocol needs (README.md).
+    /// Call [`NextSlot::is_empty`](crate::NextSlot::is_empty) first. May report work that is gone, never miss any.
     pub fn has_work(&self) -> bool {
         let head = self.head.load(Ordering::Relaxed);
         // ORDERING: partner is `publish_fence` after `push`: a tail stored before that fence is seen by a load that
@@ -131,8 +131,8 @@ impl<T, const CAP: usize> Ring<T, CAP> {
     /// Takes `[head, head + n)` if the head has not moved.
     #[inline]
     fn advance_head(&self, head: u32, n: u32) -> Result<(), Lost> {
-        // ORDERING: partner is the owner's acquire load of head in `room`: our reads of the slots come before its
-        // overwriting them. The failure value is thrown away.
+        // ORDERING: partner is the owner's acquire load of head in `room`: our reads of the slots come before it
+        // overwrites them. On failure nothing is used, so `Relaxed`.
         self.head
             .compare_exchange(head, head.wrapping_add(n), Ordering::Release, Ordering::Relaxed)
             .map(|_| ())
@@ -158,7 +158,7 @@ pub struct RingOwner<'r, T, const CAP: usize = 256> {
 }
 
 impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
-    /// The own tail: nobody else writes it.
+    /// The tail. Only this owner writes it.
     #[inline]
     fn tail(&self) -> u32 {
         self.ring.tail.load(Ordering::Relaxed)
@@ -167,15 +167,15 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
     /// How many slots may be written from `tail` on.
     #[inline]
     fn room(&self, tail: u32) -> u32 {
-        // ORDERING: partner is the CAS in `advance_head`: who took a slot has read it before we write it anew.
+        // ORDERING: partner is the CAS in `advance_head`: a taker of a slot has read it before we overwrite it.
         CAP as u32 - tail.wrapping_sub(self.ring.head.load(Ordering::Acquire))
     }
 
     /// Makes everything up to `tail` takeable.
     #[inline]
     fn publish(&self, tail: u32) {
-        // ORDERING: partner is the acquire load of tail in `grab`: who sees the tail sees the slots below it and
-        // what was written to their nodes.
+        // ORDERING: partner is the acquire load of tail in `grab`: a thief that sees the tail sees the slots below it
+        // and what was written to their nodes.
         self.ring.tail.store(tail, Ordering::Release);
     }
 
@@ -213,7 +213,7 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
         }
     }
 
-    /// The node that the `k`-th [`pop`](RingOwner::pop) from now will probably return, for prefetching. It may be
+    /// The node that [`pop`](RingOwner::pop) will probably return after `k` other ones, for prefetching. It may be
     /// running elsewhere, or dead: the pointer must not be dereferenced.
     #[inline]
     pub fn peek(&self, k: u32) -> Option<NonNull<T>> {
@@ -224,12 +224,12 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
         NonNull::new(self.ring.read(head.wrapping_add(k)))
     }
 
-    /// Takes the oldest `n - n/2` of the victim's `n` nodes straight into the own ring and returns the last of
-    /// them, to be run; `None` if there was nothing.
+    /// Moves the oldest `n - n/2` of the victim's `n` nodes straight into this ring, except the last of them, which
+    /// is returned, to be run; `None` if there was nothing.
     ///
     /// # Panics
     ///
-    /// If the own ring is more than half full: a thief has run out of work.
+    /// If this ring is more than half full (a thief has run out of work), or is the victim.
     #[doc(alias = "runqsteal")]
     pub fn steal_from(&self, victim: &Ring<T, CAP>) -> Option<NonNull<T>> {
         assert!(!std::ptr::eq(self.ring, victim), "stealing from oneself");
@@ -247,12 +247,12 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
         NonNull::new(self.ring.read(last))
     }
 
-    /// Copies half of the victim's nodes behind the own `tail`, unpublished. Returns how many, at least 1.
+    /// Copies half of the victim's nodes behind this ring's `tail`, unpublished. Returns how many, at least 1.
     #[doc(alias = "runqgrab")]
     fn grab(&self, victim: &Ring<T, CAP>, tail: u32) -> Option<u32> {
         loop {
-            // ORDERING: head before tail (an old head with a new tail is noticed below, the reverse would not
-            // be). The partner of the tail's is `publish`.
+            // ORDERING: head before tail (an old head with a new tail is noticed below, the reverse would not be).
+            // The partner of the head's is `advance_head`, that of the tail's is `publish`.
             let from = victim.head.load(Ordering::Acquire);
             let available = victim.tail.load(Ordering::Acquire).wrapping_sub(from);
             if available == 0 {
@@ -293,8 +293,8 @@ impl<T: Linked, const CAP: usize> RingOwner<'_, T, CAP> {
             return None;
         }
         ring.advance_head(head, half).ok()?;
-        // From here to the next push the slots [head, head + half) are private: outside of [head, tail), and only
-        // the owner writes slots.
+        // From here to the next push the slots [head, head + half) are private: they are outside of the ring's new
+        // [head, tail), and only the owner writes slots.
         let mut extra = extra.as_ptr();
         for i in 1..=half {
             let j = order(i as usize + 1) as u32;
@@ -322,7 +322,7 @@ impl<T: Linked, const CAP: usize> RingOwner<'_, T, CAP> {
     }
 }
 
-/// The `order` for [`RingOwner::overflow`] that keeps the order: of `bound` places, the last.
+/// The `order` for [`RingOwner::overflow`] that keeps the order: returns the last of `bound` places.
 pub const fn keep_order(bound: usize) -> usize {
     bound - 1
 }
@@ -441,7 +441,7 @@ mod tests {
         assert_eq!(drain(&owner), [0, 1, 2]);
     }
 
-    /// Indices run over the end of u32.
+    /// Indices wrap around at the end of u32.
     #[test]
     fn indices_wrap_around() {
         let (ring, nodes) = (Ring::<Node, 4>::new(), nodes(4));

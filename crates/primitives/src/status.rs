@@ -1,4 +1,4 @@
-//! The status word of something that can be parked and readied (a G), and the bit that holds it still (S1, D3).
+//! The status word of something that can be parked and readied (a G), and the bit that locks it for a scan (S1, D3).
 //!
 //! ```text
 //!            spawn            execute            exit
@@ -14,15 +14,16 @@
 //!                      └────────────────────────────────┘
 //! ```
 //!
-//! (Dead becomes Running again for a moment when the end of a task turns out to need code of the user's.) `Blocking` is a
-//! Running one in an announced blocking call.
+//! (Dead becomes Running again for a moment when the end of a task turns out to need user code.) `Blocking` is a running
+//! G in an announced blocking call.
 //!
 //! Invariants:
-//! - Every change is a compare-and-swap; one that finds another status than it may is reported, never made.
-//! - A G's registers are saved between `Parking` and what follows it. Whoever meets `Parking` must therefore not
-//!   run the G: a `ready` only leaves its mark, and the post-switch step, which runs on another stack, enqueues.
-//! - While the scan bit is set nobody changes the status: who would, waits. So whoever set it may read what the
-//!   status guards (name, wait reason, saved registers of a waiting G).
+//! - Every change of the status is a compare-and-swap; if it finds an unexpected status, it changes nothing and
+//!   returns that status.
+//! - A G's registers are saved between `Parking` and the status that follows. A `ready` that meets `Parking` must
+//!   therefore not run the G: it only leaves a mark, and the post-switch step, which runs on another stack, enqueues.
+//! - While the scan bit is set nobody changes the status: anyone who wants to spins. So the scanner that set it may
+//!   read what the status guards (name, wait reason, saved registers of a waiting G).
 
 use crate::sync::{AtomicU32, Ordering, relax};
 
@@ -42,7 +43,7 @@ pub enum Status {
     Parking = 4,
     /// Parking, and readied meanwhile.
     ParkingReady = 5,
-    /// Parked: somebody's `ready` is awaited.
+    /// Parked: it needs a `ready` to run.
     Waiting = 6,
     /// Ended; the memory waits for reuse.
     Dead = 7,
@@ -62,7 +63,7 @@ impl Status {
         }
     }
 
-    /// Whether it runs, or will without anybody's `ready`.
+    /// Whether it runs, will run without a `ready`, or has not finished parking (so it may have been readied).
     pub fn can_run(self) -> bool {
         !matches!(self, Status::Idle | Status::Waiting | Status::Dead)
     }
@@ -83,7 +84,7 @@ impl Status {
 
 const SCAN: u32 = 0x1000;
 
-/// Whether a readied G is to be put in a queue by the caller.
+/// Whether the caller of `ready` has to queue the G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a G that was made runnable has to be queued"]
 pub enum Readied {
@@ -126,14 +127,15 @@ impl StatusWord {
     /// The status now, scan bit aside.
     #[inline]
     pub fn get(&self) -> Status {
-        // ORDERING: Acquire pairs with the AcqRel of `transition`: who sees a status sees what was written before it.
+        // ORDERING: Acquire pairs with the AcqRel of `transition`: a thread that sees a status sees what was written
+        // before it was set.
         Status::from_bits(self.0.load(Ordering::Acquire))
     }
 
-    /// Changes `from` into `to`, or reports what stood there instead.
+    /// Changes `from` into `to`, or returns the status that it found instead.
     #[inline]
     pub fn transition(&self, from: Status, to: Status) -> Result<(), Status> {
-        // ORDERING: AcqRel. Release hands on what the former owner wrote (registers, fields), Acquire receives it;
+        // ORDERING: AcqRel. Release publishes what the former owner wrote (registers, fields), Acquire receives it;
         // the partner is the next `transition`, `ready`, `finish_parking` or `get` of this word.
         match self.0.compare_exchange(from as u32, to as u32, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => Ok(()),
@@ -158,14 +160,16 @@ impl StatusWord {
         }
     }
 
-    /// Wakes: `Waiting` becomes `Runnable`, `Parking` gets a mark. Anything else is returned as the bug it is.
+    /// Wakes the G: `Waiting` becomes `Runnable`, `Parking` becomes `ParkingReady`. Any other status is a bug of the
+    /// caller, and is returned.
     #[inline]
     pub fn ready(&self) -> Result<Readied, Status> {
         match self.transition(Status::Waiting, Status::Runnable) {
             Ok(()) => Ok(Readied::Enqueue),
             Err(Status::Parking) => match self.transition(Status::Parking, Status::ParkingReady) {
                 Ok(()) => Ok(Readied::LeftMark),
-                // The post-switch step came in between, once: a parking G can't begin to park again unreadied.
+                // The post-switch step came in between. It can do so only once: a G that was not readied can't begin
+                // to park again.
                 Err(Status::Waiting) => {
                     self.transition(Status::Waiting, Status::Runnable).map(|()| Readied::Enqueue)
                 }
@@ -187,7 +191,7 @@ impl StatusWord {
         }
     }
 
-    /// Holds the status still, unless there is nothing to see (idle, dead).
+    /// Locks the status against changes, unless there is nothing to see (idle, dead).
     pub fn scan(&self) -> Option<Scan<'_>> {
         let mut found = self.0.load(Ordering::Relaxed);
         loop {
@@ -209,7 +213,8 @@ impl StatusWord {
     }
 }
 
-/// Evidence that a status is held still. Dropping it lets go. Hold it for moments only: the owner spins.
+/// Evidence that a status is locked against changes, until this is dropped. Hold it for moments only: the owner
+/// spins.
 #[derive(Debug)]
 pub struct Scan<'a> {
     word: &'a StatusWord,
@@ -217,7 +222,7 @@ pub struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The status that is held.
+    /// The locked status.
     pub fn status(&self) -> Status {
         self.status
     }

@@ -1,12 +1,13 @@
 //! The one place that knows whether this is a native build or a loom model.
 //!
-//! Everything in the crate takes its atomics, fences, cells of links and the futex from here.
-//! Natively they are std's and the kernel's; under `--cfg loom` they are loom's, and the futex is a
-//! mutex and a condition variable with the kernel's semantics (compare and sleep in one step), so
-//! that the code above it is checked as it stands.
+//! Everything in the crate that loom checks takes its atomics, fences, cells of links and the futex
+//! from here (`random.rs` has nothing to check). Natively they are std's and the kernel's; under
+//! `--cfg loom` they are loom's, and the futex is a mutex and a condition variable with the kernel's
+//! semantics (compare and sleep in one step), so that the code above it is checked unchanged.
 //!
-//! Invariant: nothing outside this file and `barrier.rs` says `cfg(loom)`, except where a constructor cannot be
-//! `const` or a bounded spin would only multiply loom's interleavings.
+//! Invariant: outside this file and `barrier.rs` the code depends on `cfg(loom)` only where loom has no
+//! clock (`note.rs`), where a bounded spin would only multiply its interleavings (`lock.rs`), and where
+//! unit tests or the kernel are left out.
 
 #[cfg(loom)]
 pub(crate) use loom::cell::Cell;
@@ -34,7 +35,7 @@ macro_rules! const_fn {
 pub(crate) use const_fn;
 
 /// Keeps two words that different threads write on different pairs of cache lines (the prefetcher of x86 and the
-/// lines of some aarch64 work in 128 bytes).
+/// cache lines of some aarch64 CPUs have 128 bytes).
 #[repr(align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);
 
@@ -68,14 +69,14 @@ pub(crate) fn relax() {
     loom::thread::yield_now();
 }
 
-/// Stands right after a `SeqCst` read-modify-write that opens a store-then-load race ("Dekker"): I publish, then
-/// look whether you sleep; you say that you sleep, then look whether I published.
+/// Comes between the `SeqCst` write and the `SeqCst` load of a store-then-load race ("Dekker"): I publish, then
+/// check whether you sleep; you announce that you sleep, then check whether I published.
 ///
-/// Natively this is nothing. Both sides write by a `SeqCst` RMW and read by a `SeqCst` load, so all four stand in
-/// the single total order of `SeqCst` operations, and the two loads cannot both come before the other side's
-/// write. loom (0.7) does not build that order: it treats `SeqCst` accesses as `AcqRel` and only `SeqCst` fences
-/// as ordered. The fence under loom gives back what the language promises, and no more, because it stands only
-/// where a `SeqCst` RMW has just been done.
+/// Natively this is nothing. Both sides write and read by `SeqCst` operations, so all four are in the single total
+/// order of these, and the two loads cannot both come before the other side's write. loom (0.7) does not build that
+/// order: it treats `SeqCst` accesses as `AcqRel` and only `SeqCst` fences as ordered. The fence under loom adds what
+/// the language promises, and no more, as long as it comes only after a `SeqCst` write: right after it, or, where the
+/// caller makes the write, before the load (`Keeper::watch_for`, `Keeper::rouse`, `Dormant::wake_up_after`).
 #[inline(always)]
 pub(crate) fn dekker_fence() {
     #[cfg(loom)]
@@ -83,10 +84,9 @@ pub(crate) fn dekker_fence() {
     fence(Ordering::SeqCst);
 }
 
-/// The fence for a publisher whose last write to a queue was *not* a `SeqCst` RMW: the tail of a ring
-/// ([`RingOwner::push`](crate::RingOwner::push)) or a list behind
-/// a lock. It goes between that write and the look at [`IdleWord`](crate::IdleWord); after
-/// [`NextSlot::replace`](crate::NextSlot::replace) it is not needed.
+/// The fence for a publisher whose last write to a queue was *not* `SeqCst`: the tail of a ring
+/// ([`RingOwner::push`](crate::RingOwner::push)) or a list behind a lock. It goes between that write and the look at
+/// [`IdleWord`](crate::IdleWord); after [`NextSlot::replace`](crate::NextSlot::replace) it is not needed.
 ///
 /// ```
 /// # use gosched_primitives::{IdleWord, Ring, sync};
@@ -110,7 +110,7 @@ pub fn publish_fence() {
 /// A 32-bit word and the kernel's two operations on it.
 ///
 /// The kernel's `FUTEX_WAIT` compares and goes to sleep in one step with respect to `FUTEX_WAKE` on the same word;
-/// that is all the code above relies on. Wakes may come without a cause.
+/// the callers rely on nothing else. Wake-ups may be spurious.
 pub(crate) struct Futex {
     pub(crate) word: AtomicU32,
     #[cfg(loom)]

@@ -1,10 +1,10 @@
 //! The park token of one incarnation of a reusable thing (`park`/`unpark` with std's semantics).
 //!
 //! The word holds the incarnation's id beside the token, so a late `unpark` for one that is gone finds another id
-//! and does nothing: the memory is type-stable, the id never comes again.
+//! and does nothing: the memory is never freed, and an id is never used again.
 //!
-//! Invariant: `PARKED` is set only by the owner while it parks, and taken away by exactly one CAS, whose winner
-//! must wake the owner. So the owner is woken once per `PARKED`.
+//! Invariant: only the owner sets `PARKED`, when it parks, and exactly one CAS clears it, whose winner must wake the
+//! owner. So the owner is woken once per `PARKED`.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -59,17 +59,17 @@ impl TokenWord {
         }
     }
 
-    /// Begins incarnation `id` without a token. The owner's memory must not be in use.
+    /// Begins incarnation `id` without a token. The last incarnation must have ended.
     #[inline]
     pub fn reset(&self, id: u64) {
-        // A late `unpark` that compares its own id with this word fails or succeeds by the id alone.
+        // Relaxed: a late `unpark` compares ids, and orders nothing else.
         self.0.store(word(id, EMPTY), Ordering::Relaxed);
     }
 
     /// Takes the token if it is there.
     #[inline]
     pub fn consume(&self, id: u64) -> Token {
-        // ORDERING: Acquire pairs with the Release in `unpark`: what was done before it is seen after.
+        // ORDERING: Acquire pairs with the Release in `unpark`: what was done before the `unpark` is seen.
         let took = self.0.compare_exchange(
             word(id, NOTIFIED),
             word(id, EMPTY),
@@ -79,10 +79,10 @@ impl TokenWord {
         if took.is_ok() { Token::Consumed } else { Token::Absent }
     }
 
-    /// The owner says that it parks. `Consumed` means that a token lay there: don't.
+    /// Announces that the owner parks. `Consumed`: there was a token, so it must not park.
     #[inline]
     pub fn park(&self, id: u64) -> Token {
-        // ORDERING: Release pairs with the Acquire of the `unpark` that takes PARKED away: it sees the owner's
+        // ORDERING: Release pairs with the Acquire of the `unpark` that clears PARKED: it sees the owner's
         // parking status and must wake it.
         match self.0.compare_exchange(word(id, EMPTY), word(id, PARKED), Ordering::Release, Ordering::Relaxed)
         {
@@ -92,7 +92,7 @@ impl TokenWord {
     }
 
     /// Takes back a `park` whose time ran out. `Absent`: it was taken back, and the caller must wake the owner, once.
-    /// `Consumed`: an `unpark` came first and wakes it, or nobody parks.
+    /// `Consumed`: an `unpark` came first and wakes it, or the owner is not parked.
     #[inline]
     pub fn retract(&self, id: u64) -> Token {
         // ORDERING: Acquire pairs with the Release of `park`: the owner's parking status is seen.
@@ -101,7 +101,7 @@ impl TokenWord {
         if took.is_ok() { Token::Absent } else { Token::Consumed }
     }
 
-    /// Leaves the token, or finds the owner parked and takes on the duty of waking it.
+    /// Leaves the token; or, if the owner is parked, clears `PARKED`: then the caller must wake it.
     #[inline]
     pub fn unpark(&self, id: u64) -> Unpark {
         let mut found = self.0.load(Ordering::Relaxed);

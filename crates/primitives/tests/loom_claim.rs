@@ -69,7 +69,7 @@ fn one_of_three_wins() {
     });
 }
 
-/// Whoever sees the outcome, without having been woken, sees what the winner wrote.
+/// A thread that sees the outcome, without having been woken, sees what the winner wrote.
 #[test]
 fn the_outcome_brings_the_contents() {
     check(3, || {

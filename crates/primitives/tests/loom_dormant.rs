@@ -1,7 +1,7 @@
-//! A model of the one who sleeps while it is not needed (the monitor).
+//! Models of a thread that sleeps while it is not needed (the monitor).
 //!
 //! Seen to fail (2026-11-15):
-//! - `sleep_unless` does not look after it has said that it sleeps (deadlock);
+//! - `sleep_unless` does not check after it has announced that it sleeps (deadlock);
 //! - `wake_up` without a fence before its load (deadlock);
 //! - `sleep_unless` returns though somebody has won the CAS, and leaves the note set ("double wakeup");
 //! - the same after a time-out: `up_when_needed_after_a_time_out`.
@@ -16,7 +16,7 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use support::check;
 
-/// Two need it, one after the other or at once: it is up for both, and sleeps on a clear note each time.
+/// Two threads need it, one after the other or at once: it wakes for both, and sleeps on a clear note each time.
 #[test]
 fn up_when_needed() {
     check(4, || {

@@ -6,7 +6,7 @@
 //! - `unregister` that does nothing: the process crashes (the ender walks into a frame that is gone);
 //! - `end` that claims after it has released the lock: `a_later_wait_is_not_interrupted` (the second wait ends by the
 //!   context);
-//! - `end` that does not say `over`, or `register` that does not look: `the_end_is_never_missed`
+//! - `end` that does not set `over`, or `register` that does not check it: `the_end_is_never_missed`
 //!   hangs;
 //! - `unregister` that does not lock (2026-11-18): loom reports concurrent writes to the links.
 
@@ -83,7 +83,7 @@ impl Model {
     }
 }
 
-/// However registering and the end fall, the wait ends.
+/// In whatever order registering and the end come, the wait ends.
 #[test]
 fn the_end_is_never_missed() {
     check(3, || {

@@ -51,7 +51,7 @@ impl Model {
         (model, thread::spawn(move || task.end()))
     }
 
-    /// Of the result's owner: puts it there, or takes it.
+    /// Called by the result's owner: puts it there, or takes it.
     fn use_result(&self) {
         // SAFETY: loom checks that this is exclusive.
         self.result.with_mut(|uses| unsafe { *uses += 1 });
@@ -159,7 +159,7 @@ fn the_handle_waits_and_then_goes_away() {
     });
 }
 
-/// Somebody is told of the end all the same, and not before the result is there.
+/// The handle's waiter is woken at the end all the same, and not before the result is there.
 #[test]
 fn the_handle_goes_away_and_somebody_is_told_all_the_same() {
     model(|model| {

@@ -1,10 +1,10 @@
-//! Models of the keeper: the one who sleeps until the earliest timer.
+//! Models of the keeper: the worker that sleeps until the earliest timer.
 //!
 //! Seen to fail (2026-11-15):
 //! - `keep` without its second look: `an_earlier_timer_is_not_slept_through` (deadlock);
 //! - `watch_for` without a fence before its load: the same test (deadlock);
 //! - `interrupt` does not wake: `keepers_come_and_go` (deadlock);
-//! - `keep` makes the place free (a swap to NOBODY) before it waits for the wake-up and clears the note: the same test
+//! - `keep` frees the place (a swap to NOBODY) before it waits for the wake-up and clears the note: the same test
 //!   (deadlock).
 //!
 //! Afar, seen to fail (2026-11-16): `interrupt` does not kick, `keep_afar` without its second look, or the note is not woken
@@ -51,7 +51,7 @@ fn an_earlier_timer_is_not_slept_through() {
     });
 }
 
-/// Two would keep watch, by turns or at once, and two interrupt: everybody ends, and the note is woken once per sleep.
+/// Two threads become keeper, in turn or at once, and two interrupt: all end, and the note is woken once per sleep.
 #[test]
 fn keepers_come_and_go() {
     check(4, || {
@@ -72,8 +72,8 @@ fn keepers_come_and_go() {
     });
 }
 
-/// What a keeper that is afar sleeps in: it returns when rung for, also if that was before. Only the keeper's own call
-/// uses the ring up.
+/// What a keeper afar sleeps in: `sleep` returns when the bell rings, or has rung before. Only `sleep` clears the
+/// bell.
 #[derive(Default)]
 struct Bell {
     rung: Mutex<bool>,
@@ -121,8 +121,8 @@ fn an_earlier_timer_is_not_slept_through_afar() {
     });
 }
 
-/// Keepers afar and on the note by turns, while two interrupt: a kick that is late for one of them wakes another for
-/// nothing, and nobody sleeps for ever who was interrupted.
+/// Keepers afar and on the note in turn, while two interrupt: a kick that is late for one of them wakes another for
+/// nothing, and a keeper that was interrupted does not sleep for ever.
 #[test]
 fn a_late_kick_does_no_harm() {
     check(3, || {

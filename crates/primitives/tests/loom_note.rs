@@ -1,4 +1,4 @@
-//! Models of what sleeps: the note (S29) and the lock, over a futex that compares and sleeps in one step.
+//! Models of the note (S29) and the lock, over a futex that compares and sleeps in one step.
 //!
 //! Seen to fail (2026-11-15):
 //! - `Note::wake` does not wake the sleeper: `a_wake_up_is_never_lost` (deadlock);
@@ -6,7 +6,6 @@
 //! - `Note::begin_sleep` sleeps though the note is SET: `a_time_out_races_with_the_wake_up` (deadlock);
 //! - `Note::end_sleep` stores CLEAR instead of its CAS: the same test (deadlock);
 //! - `Lock::lock_slow` acquires as HELD after it slept: `three_threads_share_a_lock` (deadlock);
-//! - `Lock::try_lock` makes its guard before it knows that it won (found so): the same test;
 //! - `RawLock::unlock` `Relaxed`: the same test (a race on the value).
 
 #![cfg(loom)]

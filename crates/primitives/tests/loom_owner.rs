@@ -1,4 +1,4 @@
-//! Model of the ownership protocol (D1): the M in the runtime and a taker that took its P never use it at once.
+//! Models of the ownership protocol (D1): an M in the runtime and a taker that took its P never use it at once.
 //! loom checks the fence mode of the barrier; the membarrier mode is stressed natively (`stress_owner.rs`).
 //!
 //! Each P is an `UnsafeCell`: loom reports any two uses that are not ordered.
@@ -13,7 +13,7 @@
 //! - the taker reads `m.p` before `begin_retake`, or after it has won: `the_taker_gets_the_p_that_the_m_holds` and
 //!   `a_regained_p_is_protected_too`.
 //!
-//! Not to be seen here: `regain` without its release; the fence in `enter` does the same. See `Owner::leave`.
+//! Not seen here: `regain` without its release, since the fence in `enter` has the same effect. See `Owner::leave`.
 
 #![cfg(loom)]
 
@@ -106,7 +106,7 @@ fn the_m_and_a_taker_never_use_the_p_at_once() {
     });
 }
 
-/// The M notices that its P is gone, gets another one, and that one is as well protected.
+/// The M notices that its P is gone and gets another one, which is protected, too.
 #[test]
 fn a_regained_p_is_protected_too() {
     check(6, || {
@@ -153,8 +153,8 @@ fn the_taker_gets_the_p_that_the_m_holds() {
     });
 }
 
-/// A request that was made before `execute` clears it never hits the goroutine that runs next, not even if the
-/// taker gives its attempt up (and leaves PREEMPT) after that.
+/// A request that was made before `execute` clears it never affects the goroutine that runs next, not even if the
+/// taker gives up its attempt (and leaves PREEMPT) after that.
 #[test]
 fn a_request_does_not_hit_the_next_goroutine() {
     check(8, || {

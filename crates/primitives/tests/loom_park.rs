@@ -25,7 +25,7 @@ struct G {
     status: StatusWord,
     stack: UnsafeCell<u32>,
     runs: AtomicUsize,
-    /// What the G waits for: its condition, and whether it stands in line.
+    /// What the G waits for: its condition, and whether it is queued there.
     channel: Mutex<(bool, bool)>,
 }
 

@@ -67,7 +67,7 @@ fn an_edge_is_not_missed() {
     });
 }
 
-/// Two readers of one descriptor, one report for data enough for both.
+/// Two readers of one descriptor, and one report of data for both.
 #[test]
 fn an_edge_wakes_all() {
     check(3, || {
@@ -115,8 +115,8 @@ fn a_time_out_and_a_report_meet() {
     });
 }
 
-/// The descriptor is closed and its place used again while a report for the old one is on its way: it wakes nobody who
-/// waits for the new one.
+/// The descriptor is closed and its readiness used again while a report for the old one is under way: that wakes no
+/// waiter for the new one.
 #[test]
 fn a_late_report_wakes_nobody() {
     check(4, || {

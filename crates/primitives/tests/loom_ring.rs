@@ -6,9 +6,9 @@
 //! - `advance_head` as a check and a store instead of a CAS: all three tests (a node twice);
 //! - `overflow` moves the head by a store instead of a CAS: `overflowing_against_a_thief`;
 //! - `push` does not look whether there is room: `a_slot_is_used_again_while_a_thief_reads_it`;
-//! - `grab` believes a torn reading: the same test (the thief's own node is overwritten).
+//! - `grab` uses a torn reading: the same test (the thief's own node is overwritten).
 //!
-//! Not to be seen here: `advance_head` without its release. loom executes loads in program order, so it cannot read a
+//! Not seen here: `advance_head` without its release. loom executes loads in program order, so it cannot read a
 //! slot's *later* value, which is what that release forbids.
 
 #![cfg(loom)]
@@ -37,7 +37,7 @@ impl<const CAP: usize> Model<CAP> {
         }
     }
 
-    /// A thread that steals once and runs all it has; one node it may have of its own.
+    /// A thread that steals once and runs all it has; it may have one node of its own.
     fn thief(model: &Arc<Self>, own_node: Option<usize>) -> thread::JoinHandle<()> {
         let model = model.clone();
         thread::spawn(move || {

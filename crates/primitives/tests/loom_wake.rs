@@ -1,12 +1,12 @@
-//! Model of the wake-up protocol (S31): a publisher looks for idle Ps after it queued work, an M looks for work
-//! after it said that it goes idle. Whatever the order, someone runs the work: a lost wake-up is a deadlock here.
+//! Models of the wake-up protocol (S31): a publisher looks for idle Ps after it queued work, an M looks for work
+//! after it announced that it goes idle. In whatever order, someone runs the work: a lost wake-up is a deadlock here.
 //!
-//! The idle list is modelled by a lock, as in the scheduler: whoever takes the P from it gives the M its P.
+//! The idle list is behind a lock, as in the scheduler: the thread that takes the P out of it gives it to the M.
 //!
 //! Seen to fail (2026-11-15):
 //! - `NextSlot::replace` not `SeqCst` (its `dekker_fence` removed): `new_work_finds_…` and `a_claim_that_is_given_back_…`;
 //! - `IdleWord`'s `stop_spinning` and `p_idle` not `SeqCst` (their `dekker_fence` removed): all tests;
-//! - the M does not look again, or looks before it says that it goes idle: all tests;
+//! - the M does not look again, or looks before it announces that it goes idle: all tests;
 //! - only an M that was spinning looks again: `a_claim_that_is_given_back_…` and `work_kicked_into_the_ring_…`;
 //! - no `publish_fence` after a push to the ring: `work_kicked_into_the_ring_finds_it_too`.
 
@@ -22,9 +22,9 @@ use support::{Node, check};
 /// The idle list, with the lock around it.
 #[derive(Default)]
 struct IdleList {
-    /// The worker and its P are in it.
+    /// Whether the worker and its P are in it.
     worker: bool,
-    /// So is a P that belongs to no M of this model.
+    /// Whether a P is in it that belongs to no M of this model.
     spare: bool,
     /// The worker need not sleep any more.
     over: bool,
@@ -110,8 +110,7 @@ impl Model {
         node.map(Node::take).is_some()
     }
 
-    /// The M's half: say that you go idle, then look once more, then sleep. Until `wanted`
-    /// has been run.
+    /// The M's half: announces that it goes idle, then looks once more, then sleeps, until `wanted` is true.
     fn work(&self, mut spinning: Option<Spinning>, wanted: impl Fn() -> bool) {
         let own = Ring::new();
         loop {
@@ -161,8 +160,8 @@ fn new_work_finds_the_m_that_gives_up() {
     });
 }
 
-/// The publisher kicks node 0 into its ring, while a thief takes node 1 from the slot: so the slot tells the M
-/// nothing, and it must see the ring's tail.
+/// The publisher kicks node 0 into its ring, while a thief takes node 1 from the slot: so the slot says nothing to the
+/// M, which must see the ring's tail.
 #[test]
 fn work_kicked_into_the_ring_finds_it_too() {
     check(4, || {
@@ -181,7 +180,7 @@ fn work_kicked_into_the_ring_finds_it_too() {
 }
 
 /// The publisher claims the spinner because a P is idle, but someone takes that P first, so it gives the claim back and wakes
-/// nobody. The worker, which does *not* spin, goes idle meanwhile: it must look once more all the same.
+/// nobody. The worker, which does *not* spin, goes idle meanwhile: it must look once more, too.
 #[test]
 fn a_claim_that_is_given_back_leaves_no_work_behind() {
     check(4, || {

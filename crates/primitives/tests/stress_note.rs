@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use support::{Random, Watchdog};
 
 const ROUNDS: u32 = 20_000;
-/// On a loaded machine there are as many rounds as fit in.
+/// On a loaded machine there are as many rounds as fit into this time.
 const LONG_ENOUGH: Duration = Duration::from_millis(1_200);
 /// The last message.
 const END: u32 = u32::MAX;
@@ -81,7 +81,7 @@ fn ping_pong() {
     });
 }
 
-/// A time-out and a wake-up at the same moment: one of the two, and the wake-up is kept if it came too late.
+/// A time-out and a wake-up at the same moment: one of the two wins, and a wake-up that comes too late is kept.
 #[test]
 fn time_outs_against_wake_ups() {
     let _watchdog = Watchdog::new("time_outs_against_wake_ups");

@@ -44,12 +44,12 @@ impl P {
 struct Model {
     owner: Owner,
     p: P,
-    /// The taker gives the P back by setting this.
+    /// Set by the taker to give the P back.
     idle: AtomicBool,
     over: AtomicBool,
 }
 
-/// The M: short calls into the runtime, as fast as they come. Returns how often it used and how often it lost the P.
+/// The M: short calls into the runtime, in quick succession. Returns how often it used and how often it lost the P.
 fn run_m(model: &Model) -> (u64, u64) {
     let mut random = Random::new(1);
     let (mut uses, mut losses) = (0, 0);
@@ -83,7 +83,8 @@ fn run_m(model: &Model) -> (u64, u64) {
     (uses, losses)
 }
 
-/// The taker: tries again and again, and longer on a loaded machine, until it has lost the race too. Returns attempts and wins.
+/// The taker: tries again and again for `time`, and longer on a loaded machine, until it has also lost the race once.
+/// Returns attempts and wins.
 fn run_taker(model: &Model, time: Duration) -> (u64, u64) {
     // SAFETY: one token for this one M.
     let mut taker = unsafe { TakerToken::new() };

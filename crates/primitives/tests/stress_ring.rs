@@ -122,7 +122,7 @@ fn each_node_is_taken_exactly_once() {
     exactly_once::<256>("each_node_is_taken_exactly_once", 500_000);
 }
 
-/// A small ring overflows and wraps all the time.
+/// A small ring, which overflows and wraps all the time.
 #[test]
 fn each_node_of_a_small_ring_is_taken_exactly_once() {
     exactly_once::<4>("each_node_of_a_small_ring_is_taken_exactly_once", 500_000);

@@ -7,10 +7,10 @@ pub const RING: usize = 256;
 /// The most shards of the global queue; with more Ps than this, several share one.
 pub const SHARDS: usize = 8;
 
-/// Every so many grabs the oldest of a lower class leads.
+/// One grab in this many takes the oldest of a lower class first.
 const LOWER_TURN: u32 = 4;
 
-/// The classes of the global queue that stand behind what was woken (D1).
+/// The classes of the global queue that come after what was woken (D1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lower {
     /// Asked to yield, or back without a P.
@@ -20,7 +20,7 @@ pub enum Lower {
 }
 
 /// How many nodes a P takes from the global queue of `size` nodes when there are `procs` Ps (S24): its
-/// share and one more, but no more than there are, than half a ring holds, and than the caller wants.
+/// share and one more, but at most `size`, half of the ring's `capacity`, and `max`.
 ///
 /// ```
 /// use gosched_rules::batch::grab_count;
@@ -37,7 +37,7 @@ pub fn grab_count(size: usize, procs: usize, capacity: usize, max: Option<usize>
     (size / procs.max(1) + 1).min(size).min(capacity / 2).min(max.unwrap_or(usize::MAX))
 }
 
-/// How many of `n` in a ring a thief takes, the oldest (S26): half, rounded up.
+/// How many of the `n` nodes in a ring a thief takes, the oldest first (S26): half, rounded up.
 #[inline]
 #[must_use]
 #[doc(alias = "runqgrab")]
@@ -45,8 +45,8 @@ pub const fn steal_count(n: u32) -> u32 {
     n - n / 2
 }
 
-/// How many of a full ring of `capacity` go to the global queue, besides the one that did not fit (S21):
-/// the oldest half.
+/// How many nodes of a full ring of `capacity` go to the global queue, besides the one that did not fit
+/// (S21): the oldest half.
 #[inline]
 #[must_use]
 #[doc(alias = "runqputslow")]
@@ -54,9 +54,9 @@ pub const fn overflow_count(capacity: usize) -> usize {
     capacity / 2
 }
 
-/// How many due timers are run at once by a P with so many in its ring (S54): as many as fill half of it,
-/// and at least one. The others keep their turn in the heap; in the ring they would overflow to the
-/// global queue's tail, behind whatever else waits there.
+/// How many due timers a P runs at once when its ring holds `ring_len` nodes (S54): as many as fill half
+/// of the ring, and at least one. The others keep their turn in the heap; in the ring they would
+/// overflow to the global queue's tail, behind whatever else waits there.
 #[inline]
 #[must_use]
 pub const fn timer_room(ring_len: usize, capacity: usize) -> usize {
@@ -76,10 +76,10 @@ pub const fn shard_count(procs: usize) -> usize {
 }
 
 /// How many of a batch of `n` come from a shard of `size` (S54), if the shards hold `total` in all: its
-/// part in proportion, rounded up, and no more than the `left` that are still wanted. So the whole queue
-/// is first in, first out but for the order between Ps.
+/// proportional part, rounded up, and no more than the `left` that are still wanted. So the whole queue
+/// is first in, first out, except for the order between shards.
 ///
-/// `total` is a number from before: a shard may hold more by now.
+/// `total` may be out of date: a shard may hold more by now.
 #[inline]
 #[must_use]
 pub const fn share_of_shard(size: usize, n: usize, total: usize, left: usize) -> usize {
@@ -91,15 +91,15 @@ pub const fn share_of_shard(size: usize, n: usize, total: usize, left: usize) ->
     if share < left { share } else { left }
 }
 
-/// Whether the oldest of a lower class leads this grab, so that none of them waits for ever (D1).
-/// `grabs` counts the grabs made while a lower class had somebody.
+/// Whether this grab takes the oldest of a lower class first, so that none of them waits for ever (D1).
+/// `grabs` counts the grabs made while a lower class was not empty.
 #[inline]
 #[must_use]
 pub const fn lower_class_leads(grabs: u32) -> bool {
     grabs.is_multiple_of(LOWER_TURN)
 }
 
-/// The lower classes, the one whose turn it is first (D1): they take turns in leading.
+/// The lower classes, the one whose turn it is first (D1): they take turns.
 #[inline]
 #[must_use]
 pub const fn lower_classes(grabs: u32) -> [Lower; 2] {
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Shares of all shards together are never fewer than was asked for, if there are so many.
+    /// The shares of all shards together are as many as were asked for, if there are so many.
     #[test]
     fn shares_add_up() {
         for sizes in [[1, 0, 0, 0], [5, 1, 1, 1], [10, 20, 30, 40], [0, 0, 0, 128]] {
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// D1: every fourth grab, and the two classes in turn.
+    /// D1: every fourth grab, for each of the two classes in turn.
     #[test]
     fn lower_classes_get_their_turn() {
         let leads: Vec<u32> = (0..9).filter(|grabs| lower_class_leads(*grabs)).collect();

@@ -16,6 +16,6 @@ const US: u64 = 1_000;
 /// A millisecond, in nanoseconds.
 const MS: u64 = 1_000_000;
 
-/// This file, as the compiler was told of it: by it dumps know which code is this crate's.
+/// The path of this file as the compiler got it. Dumps recognise this crate's code by it.
 #[doc(hidden)]
 pub const SOURCE: &str = file!();

@@ -1,19 +1,19 @@
 //! The soft limit of threads that are lost to blocking calls nobody announced (D1).
 //!
-//! Beyond it each new goroutine and each hand-off may cost one more thread, while what would help is time
-//! for those that block. So new goroutines wait, and both are let through once in a while only: the more
-//! threads are blocked, the more rarely.
+//! From the limit on, each new goroutine and each hand-off may cost one more thread, while the blocked
+//! threads only need time. So new goroutines and hand-offs are let through only once in a while: the
+//! more threads are blocked, the more rarely.
 
 use crate::MS;
 
 /// Threads lost to unannounced blocking calls before new goroutines wait and hand-offs slow down.
 pub const SOFT_LIMIT: u32 = 512;
 
-/// Beyond the soft limit, one hand-off of a blocked thread in this time.
+/// At the soft limit, one hand-off of a blocked thread in this time.
 pub const SLOW_HAND_OFF: u64 = MS;
 
-/// As [`SLOW_HAND_OFF`], for goroutines that were held back: each may cost another thread, and the wait of
-/// the others be long.
+/// At the soft limit, one start of a goroutine that was held back in this time. It is longer than
+/// [`SLOW_HAND_OFF`], because each of them may block another thread for long.
 pub const SLOW_START: u64 = 50 * MS;
 
 /// The most doublings of those times.
@@ -27,7 +27,7 @@ pub const fn is_reached(lost: u32, soft_limit: u32) -> bool {
     lost >= soft_limit
 }
 
-/// How many goroutines that were held back may start now: one for each thread below the limit.
+/// How many goroutines that were held back may start now: as many as threads are missing to the limit.
 #[inline]
 #[must_use]
 pub const fn room_to_start(lost: u32, soft_limit: u32) -> u32 {
@@ -35,7 +35,7 @@ pub const fn room_to_start(lost: u32, soft_limit: u32) -> u32 {
 }
 
 /// The time between two that are let through, `every` at the limit: twice as long at twice the limit, four
-/// times as long at three times the limit, and so on.
+/// times as long at three times the limit, and so on, up to 256 times.
 #[inline]
 #[must_use]
 pub fn slow_interval(every: u64, lost: u32, soft_limit: u32) -> u64 {

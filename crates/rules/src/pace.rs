@@ -1,10 +1,10 @@
-//! How often the monitor ticks (S34, D2): 1 ms while goroutine code runs, 100 µs for 3 ms after a hand-off
-//! of a blocked thread, slower and slower up to 10 ms while nothing runs, not at all when all has been
-//! idle for a while.
+//! How often the monitor ticks (S34, D2): every 1 ms while goroutine code runs, every 100 µs for 3 ms
+//! after a hand-off of a blocked thread, at pauses that double up to 10 ms while nothing runs, and not
+//! at all after all Ps have been idle for a while.
 //!
-//! With [`Calm::SlowDown`] it also slows down while all goes well: every P comes back to the scheduler
-//! between two ticks, and no P had to be taken from a blocked thread for a while. Each tick takes a CPU
-//! away from somebody, which costs a busy server more than the tick itself.
+//! With [`Calm::SlowDown`] it also slows down while every P comes back to the scheduler between two
+//! ticks, and no P had to be taken from a blocked thread for a while. Each tick takes a CPU away from
+//! somebody, which costs a busy server more than the tick itself.
 //!
 //! All times are in nanoseconds.
 
@@ -18,7 +18,7 @@ pub const BURST: u64 = 100 * US;
 pub const SLOWEST: u64 = 10 * MS;
 /// Ticks of a burst.
 const BURST_TICKS: u32 = 30;
-/// Ticks without a hand-off before a program is trusted to go well.
+/// Ticks after a hand-off before calm ticks slow the monitor down again.
 const ALERT_TICKS: u32 = 250;
 /// Idle ticks before the monitor sleeps for good: waking it costs more than a few ticks.
 const IDLE_TICKS: u32 = 10;
@@ -28,7 +28,7 @@ const SHARE: u64 = 33;
 /// What it may use at once beyond that.
 const CREDIT: u64 = 30 * MS;
 
-/// What a tick came to. Of several, the greatest counts.
+/// What a tick found. Of several findings, the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tick {
     /// All Ps are idle.
@@ -37,24 +37,25 @@ pub enum Tick {
     Quiet,
     /// Goroutines run, and every P has been back in the scheduler since the last tick.
     Calm,
-    /// A goroutine runs on, or is in a blocking call with its P.
+    /// A P has not been back in the scheduler since the last tick, or is in a blocking call; or the
+    /// monitor has other work to do.
     Busy,
-    /// A P is blocked, but perhaps only just.
+    /// The thread of a P is blocked, perhaps only for a moment.
     Suspect,
     /// A P was taken from a thread that is blocked: more will follow.
     HandedOff,
 }
 
-/// What the monitor does while all goes well.
+/// What the monitor does after [`Tick::Calm`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calm {
     /// It ticks more and more rarely.
     SlowDown,
-    /// It ticks as while a goroutine runs on: what D2 says to the letter.
+    /// It ticks as after [`Tick::Busy`]: D2 to the letter.
     KeepPace,
 }
 
-/// The monitor's pace: what its last ticks came to, and how long it pauses for that. Go's `sysmon` has
+/// The monitor's pace: what its last ticks found, and how long it pauses after them. Go's `sysmon` has
 /// this as `idle` and `delay`.
 ///
 /// ```
@@ -73,7 +74,7 @@ pub struct Pace {
     burst: u32,
     alert: u32,
     idle: u32,
-    /// CPU time that is left for bursts, and what the clocks showed when it was last reckoned.
+    /// CPU time that is left for bursts, and what the clocks showed when it was last computed.
     credit: u64,
     cpu: u64,
     now: u64,
@@ -92,7 +93,7 @@ impl Pace {
         if self.burst > 0 && self.credit > 0 { BURST } else { self.pause }
     }
 
-    /// Whether what the monitor uses must be reckoned up ([`charge`](Pace::charge)).
+    /// Whether the monitor's CPU time must be accounted for ([`charge`](Pace::charge)).
     #[must_use]
     pub const fn is_costly(&self) -> bool {
         self.burst > 0
@@ -104,8 +105,8 @@ impl Pace {
         self.idle >= IDLE_TICKS
     }
 
-    /// Reckons up what the monitor has used, `cpu` by its thread's own clock: bursts end while it is over
-    /// its share.
+    /// Accounts for the CPU time of the monitor, `cpu` by its thread's own clock: there are no bursts
+    /// while it is over its share. The first call only notes the clocks.
     pub fn charge(&mut self, cpu: u64, now: u64) {
         if self.now > 0 {
             let earned = now.saturating_sub(self.now) / SHARE;
@@ -115,7 +116,7 @@ impl Pace {
         (self.cpu, self.now) = (cpu, now);
     }
 
-    /// A tick is over, and came to this.
+    /// A tick is over, and has found this.
     pub fn note(&mut self, tick: Tick) {
         self.burst = self.burst.saturating_sub(1);
         self.alert = self.alert.saturating_sub(1);
@@ -145,7 +146,7 @@ impl DeadlockPatience {
     const FIRST: u64 = 10 * MS;
     const LAST: u64 = 1_000 * MS;
 
-    /// That of one who has not waited yet.
+    /// The patience of a monitor that has not waited yet.
     #[must_use]
     pub const fn new() -> DeadlockPatience {
         DeadlockPatience(DeadlockPatience::FIRST)
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(pace.pause(), BURST);
     }
 
-    /// S34: slower and slower, then asleep; at once quick again; a burst after a hand-off.
+    /// S34: slower and slower; at once quick again, in a burst, after a hand-off; asleep when idle.
     #[test]
     fn adapts() {
         let mut pace = Pace::new(Calm::SlowDown);
@@ -206,8 +207,8 @@ mod tests {
         assert!(!pace.is_idle_for_long());
     }
 
-    /// S34: a program that goes well is looked at less and less often; one P that does not come back is
-    /// enough to end that, and after a hand-off it takes a while.
+    /// S34: calm ticks become rarer and rarer; one P that does not come back is enough to end that, and
+    /// after a hand-off it takes a while until they do so again.
     #[test]
     fn leaves_alone_what_goes_well() {
         let mut pace = Pace::new(Calm::SlowDown);
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(pace.pause(), SLOWEST);
     }
 
-    /// D2: or it is not; but while nothing runs the pace falls all the same.
+    /// D2: with `KeepPace` calm ticks stay as frequent; while nothing runs they become rarer all the same.
     #[test]
     fn keeps_its_pace_if_told_to() {
         let mut pace = Pace::new(Calm::KeepPace);
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(pace.pause(), BASE);
     }
 
-    /// Of several things that a tick came to, the one that needs the quickest answer counts.
+    /// Of several findings of a tick, the one that needs the quickest answer counts.
     #[test]
     fn ticks_are_in_order() {
         let ticks = [Tick::Idle, Tick::Quiet, Tick::Calm, Tick::Busy, Tick::Suspect, Tick::HandedOff];

@@ -1,17 +1,16 @@
 //! In which order a P looks for its next goroutine (S23, S25), and whether that one begins a time slice
 //! (S27).
 //!
-//! Every pick looks at the places of [`PICK_ORDER`]. Only if these have nothing, the P goes on to the
-//! search: [`SEARCH_ORDER`]. What makes a search faster on some machine (relieving a P that stands still,
-//! waiting for somebody else's look at the network) is the library's own and comes beside this order, not
-//! into it.
+//! Every pick looks at the places of [`PICK_ORDER`]. Only if these have nothing does the P search, in
+//! [`SEARCH_ORDER`]. What makes a search faster on some machines (relieving a P that stands still,
+//! waiting for another M's poll of the network) is a policy of the library, and no part of this order.
 
 use crate::slice::TIME_SLICE;
 
-/// Every so many picks the global queue comes first (S23): 61, as in Go, a prime.
+/// One pick in this many looks at the global queue before the P's own queues (S23): 61, as in Go, a prime.
 pub const FAIRNESS_TICK: u32 = 61;
 
-/// Picks in a row that go on with the running slice before the P looks at the clock (S27).
+/// Picks in a row that inherit the running slice before the P reads the clock (S27).
 pub const INHERITED_PER_LOOK: u32 = 128;
 
 /// Where every pick looks, in [`PICK_ORDER`].
@@ -34,7 +33,8 @@ pub enum Search {
     GlobalQueue,
     /// The network, without blocking ([`is_poll_wanted`](crate::poll::is_poll_wanted)).
     Network,
-    /// The others' rings ([`steal`](crate::steal)), as a spinner ([`may_spin`](crate::wake::may_spin)).
+    /// The rings of the other Ps, and in the last round their timers and `runnext`
+    /// ([`steal`](crate::steal)), as a spinner ([`may_spin`](crate::wake::may_spin)).
     Steal,
 }
 
@@ -56,11 +56,11 @@ pub const PICK_ORDER: [Local; 4] = [Local::OwnTimers, Local::Fairness, Local::Ru
 /// The order of a search (S25): the second half of Go's `findRunnable`.
 pub const SEARCH_ORDER: [Search; 3] = [Search::GlobalQueue, Search::Network, Search::Steal];
 
-/// Whether a picked goroutine goes on with the running time slice or begins its own (S27).
+/// Whether a picked goroutine inherits the running time slice or begins its own (S27).
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slice {
-    /// It goes on with the slice of whoever woke it, and is not counted in `schedtick`.
+    /// It inherits the slice of the goroutine that woke it, and is not counted in `schedtick`.
     #[doc(alias = "inheritTime")]
     Inherited,
     /// It begins a slice.
@@ -75,7 +75,7 @@ pub const fn is_fairness_tick(tick: u32) -> bool {
     tick.is_multiple_of(FAIRNESS_TICK)
 }
 
-/// The slice of a goroutine that was picked at this place (S27): only `runnext` hands a slice on. What a
+/// The slice of a goroutine that was picked at this place (S27): only one from `runnext` inherits. What a
 /// search finds begins its own.
 #[inline]
 pub const fn slice_of(place: Local) -> Slice {
@@ -85,14 +85,14 @@ pub const fn slice_of(place: Local) -> Slice {
     }
 }
 
-/// Whether the P looks at the clock now, after so many picks in a row that inherited the slice (S27).
+/// Whether the P reads the clock now, after `inherited` picks in a row that inherited the slice (S27).
 #[inline]
 #[must_use]
 pub const fn looks_at_clock(inherited: u32) -> bool {
     inherited >= INHERITED_PER_LOOK
 }
 
-/// Whether goroutines that hand a slice on through `runnext` have used it up (S27). If others wait, the
+/// Whether goroutines that pass a slice on through `runnext` have used it up (S27). If others wait, the
 /// one in `runnext` goes behind them.
 #[inline]
 #[must_use]

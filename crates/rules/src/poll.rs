@@ -1,28 +1,28 @@
-//! Who looks at the network, and when (S25, S35, S54).
+//! Who polls the network, and when (S25, S35, S54).
 
 use crate::MS;
 
-/// How long the network may go unpolled before the monitor looks (S35).
+/// How long the network may go unpolled before the monitor polls it (S35).
 const OVERDUE: u64 = 10 * MS;
 
-/// Whether somebody with a P, or the monitor, should look at the network (S25): somebody waits for I/O,
-/// and nobody is blocked in the poller.
+/// Whether an M with a P, or the monitor, should poll the network (S25): somebody waits for I/O, and no M
+/// is blocked in the poller (`is_kept`).
 #[inline]
 #[must_use]
 pub const fn is_poll_wanted(waiters: usize, is_kept: bool) -> bool {
     waiters > 0 && !is_kept
 }
 
-/// Whether the monitor should look, so long after the last look of anybody (S35): Go's `sysmon`, "poll
-/// network if not polled for more than 10ms".
+/// Whether the monitor should poll, `since_last` after the last poll by anybody (S35): Go's `sysmon`,
+/// "poll network if not polled for more than 10ms".
 #[inline]
 #[must_use]
 pub const fn is_poll_overdue(since_last: u64) -> bool {
     since_last > OVERDUE
 }
 
-/// Whether an M with a P that has found so many in the network wakes another one for them (S54): one it
-/// runs itself.
+/// Whether an M with a P that has found so many goroutines in the network wakes another M for them
+/// (S54): one of them it runs itself.
 #[inline]
 #[must_use]
 #[doc(alias = "injectglist")]
@@ -34,7 +34,7 @@ pub const fn wakes_another(found: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// S25: if somebody waits and nobody keeps watch.
+    /// S25: if somebody waits and no M is blocked in the poller.
     #[test]
     fn the_network_is_polled_for_those_who_wait() {
         for (waiters, is_kept, wanted) in

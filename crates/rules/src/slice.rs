@@ -1,40 +1,43 @@
-//! The time slice, and the monitor's judgement of who has had it (S36, S37, D1).
+//! The time slice, and the monitor's judgement of who has used it up (S36, S37, D1).
 //!
 //! Two clocks measure a slice. A goroutine is *asked* to yield when it has held its P for a slice by the
-//! wall clock: that is what the others have waited. Its P is *taken* when its thread has computed for a
-//! slice: whoever loses it is one more thread for the kernel to run.
+//! wall clock: that is how long the others have waited. Its P is *taken* when its thread has computed for
+//! a slice: a thread that loses its P is one more for the kernel to run.
 //!
-//! Whether a thread is blocked, and for how long it has computed, only the kernel can say. So [`judge`]
-//! takes these two as closures, and asks only when the answer matters: the first at most once, and for a
-//! thread outside the runtime; the second at most once, and never after the first was "blocked".
+//! Only the kernel can say whether a thread is blocked, and for how long it has computed. So [`judge`]
+//! takes these two as closures. It asks whether the thread is blocked at most once, and only if the
+//! thread is outside the runtime. It asks how long it has computed at most once, of each P that is out of
+//! touch and not blocked, so that the caller can note the thread's clock before the answer matters.
 
 use crate::{MS, US};
 
 /// How long a goroutine may hold its P while others wait, before it is asked to yield: by the wall clock,
-/// since that is what the others wait by. And how long it may compute, by its thread's own time, before
+/// since that is how long the others wait. And how long it may compute, by its thread's own time, before
 /// its P is taken (S37).
 #[doc(alias = "forcePreemptNS")]
 pub const TIME_SLICE: u64 = 10 * MS;
 
-/// How long it may keep its P by the wall clock, if the kernel does not let it use its slice up.
+/// How long a goroutine may hold its P by the wall clock if the kernel does not let it use its slice up;
+/// [`LONGEST_ANSWER`] is added to that.
 pub const LONGEST_HOLD: u64 = 100 * MS;
 
-/// How long it may go on computing after it was asked to yield.
+/// How long a goroutine may continue to compute after it was asked to yield.
 pub const ANSWER_WITHIN: u64 = MS;
 
 /// As [`ANSWER_WITHIN`], by the wall clock.
 pub const LONGEST_ANSWER: u64 = 20 * MS;
 
-/// How long a P may be out of touch before its thread is asked whether it is blocked (D2).
+/// A P that has shown the same pick for this long is out of touch: the kernel is asked whether its thread
+/// is blocked (D2).
 pub const OUT_OF_TOUCH: u64 = 100 * US;
 
-/// After a longer pause than this, a P that has moved may have been blocked for long, too.
+/// After a pause of this length or more, even a P whose pick is new may have been blocked for long.
 pub const LONG_PAUSE: u64 = 2 * MS;
 
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
 pub const BLOCKING_UNWANTED: u64 = 10 * MS;
 
-/// How long new goroutines stand behind woken ones after one was found computing beyond its slice (D1).
+/// How long new goroutines queue behind woken ones after one was found computing beyond its slice (D1).
 pub const PRESSURE_LASTS: u64 = 100 * MS;
 
 /// What the monitor knows of a P that runs before it asks the kernel anything. Times are in nanoseconds.
@@ -44,8 +47,8 @@ pub struct Look {
     pub unchanged_for: u64,
     /// How long it is since the monitor's last look at all Ps.
     pub pause: u64,
-    /// Whether its M is inside the runtime: then it can be asked, but it is not blocked, and its P can't be
-    /// taken.
+    /// Whether its M is inside the runtime: then its goroutine can be asked to yield, but the thread counts
+    /// as not blocked, and the P can't be taken.
     pub inside: bool,
     /// `unchanged_for` when it was asked to yield; `None` if it was not, in this pick.
     pub asked_at: Option<u64>,
@@ -53,12 +56,13 @@ pub struct Look {
     pub quantum: u64,
 }
 
-/// Whom a request to yield is for.
+/// What kind of goroutine is asked to yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// One that has computed for most of its slice: there is pressure from here on ([`has_pressure`]).
+    /// One that has computed for at least half of the time: from now on there is pressure
+    /// ([`has_pressure`]).
     Computing,
-    /// One that has held its P for that long; but the kernel ran others, too.
+    /// One that has only held its P for that long: the kernel ran other threads meanwhile.
     Held,
 }
 
@@ -77,7 +81,7 @@ pub enum TakeReason {
 pub enum RunningVerdict {
     /// Nothing.
     Leave,
-    /// Look again soon: it is blocked, but perhaps only just.
+    /// Look again soon: its thread is blocked, perhaps only for a moment.
     Suspect,
     /// Ask its goroutine to yield. The next [`Look`] has this one's `unchanged_for` as `asked_at`.
     Ask(Asked),
@@ -87,8 +91,8 @@ pub enum RunningVerdict {
     Take(TakeReason),
 }
 
-/// How long a goroutine may compute while others wait (S37, D1): the slice, and longer while many already
-/// compute without a P, each of which is one more thread for the kernel to run.
+/// How long a goroutine may compute while others wait (S37, D1): one slice, or a multiple of it while many
+/// already compute without a P, each of which is one more thread for the kernel to run.
 #[inline]
 #[must_use]
 pub fn quantum(computing_without_p: u32, procs: u32) -> u64 {
@@ -138,8 +142,8 @@ pub fn judge(
     }
 }
 
-/// Whether a goroutine that was asked to yield, and computes, loses its P. On a machine that is busy with
-/// others it is given the time to use its slice up, and to answer.
+/// Whether a goroutine that was asked to yield loses its P. On a machine that is busy with other threads
+/// it gets the time to use its slice up, and to answer.
 fn has_had_its_time(look: &Look, computed: u64, asked_at: u64) -> bool {
     if computed < look.quantum {
         return look.unchanged_for >= LONGEST_HOLD + LONGEST_ANSWER;
@@ -177,8 +181,9 @@ pub enum BlockingVerdict {
 }
 
 /// What becomes of a P that is in an announced blocking call (S36): Go's `retake`, for a P in a system
-/// call. It is taken at the next tick if somebody wants it, else after 10 ms. From a goroutine that makes
-/// one short call after the other, at the end of its slice if work waits: it can't be asked inside a call.
+/// call. It is taken at the next tick if somebody wants it, else after 10 ms. A goroutine that makes one
+/// short call after the other loses it at the end of its slice if work waits: inside a call it can't be
+/// asked to yield.
 #[inline]
 pub const fn judge_blocking(look: &BlockingLook) -> BlockingVerdict {
     let now = look.waited > 0 && (look.has_work || look.nobody_would_look);
@@ -191,7 +196,7 @@ pub const fn judge_blocking(look: &BlockingLook) -> BlockingVerdict {
     }
 }
 
-/// Whether goroutines that have not run yet stand behind those that were woken (D1): for a while after one
+/// Whether goroutines that have not run yet queue behind those that were woken (D1): for a while after one
 /// was last found computing beyond its slice, at `hogged_at`.
 #[inline]
 #[must_use]
@@ -237,7 +242,7 @@ mod tests {
         assert_eq!((asked_blocked.get(), asked_computed.get()), (blocked, computing), "{look:?} {kernel:?}");
     }
 
-    /// D2: one that comes and goes is not asked about, but after a long pause.
+    /// D2: the kernel is not asked about a P with a new pick, except after a long pause.
     #[test]
     fn who_is_in_touch_is_left_alone() {
         for (unchanged_for, pause, kernel, verdict) in [

@@ -1,4 +1,4 @@
-//! Whom a thief asks, in which order, and when it may take `runnext` (S26).
+//! From whom a thief steals, in which order, and when it may take `runnext` (S26).
 //!
 //! Invariant of [`StealOrder`]: a start and a stride coprime to `n` visit each of `0..n` exactly once.
 
@@ -15,7 +15,7 @@ pub const fn takes_runnext(round: u32) -> bool {
     round == STEAL_ROUNDS - 1
 }
 
-/// The random orders in which a thief asks `n` Ps: built when `n` changes, and free of allocation in use.
+/// The random orders in which a thief visits `n` Ps. Built when `n` changes; use does not allocate.
 ///
 /// ```
 /// use gosched_rules::steal::StealOrder;

@@ -1,26 +1,26 @@
-//! Whether a lone goroutine in `runnext` may go without waking an idle M (D9).
+//! Whether a lone goroutine may be put in `runnext` without waking an idle M (D9).
 //!
 //! Goroutines that pass a token to and fro need one P: the one that wakes the other parks right after. To
-//! wake a second M for that costs a futex call, and that M finds nothing to do. So a P on which the last
-//! such goroutines were all run by itself is trusted with the next one too: [`ENOUGH`] in a row. One that
-//! had to wait (it was stolen, or the monitor found it still there, or whoever woke it went into a
-//! blocking call) takes the count back to [`NONE`].
+//! wake a second M for that costs a futex call, and that M finds nothing to do. So a P that ran the last
+//! [`ENOUGH`] such goroutines itself is trusted to run the next one too. One that had to wait (it was
+//! stolen, or the monitor found it still there, or the goroutine that woke it went into a blocking call)
+//! sets the count back to [`NONE`].
 
-/// So many in a row make a P trusted.
+/// A P that has run this many in a row itself is trusted.
 pub const ENOUGH: u32 = 32;
 
 /// The count of a new P, and of one whose trust was lost.
 pub const NONE: u32 = 0;
 
-/// Whether a P is trusted, on which so many in a row were run from `runnext` by itself.
+/// Whether a P is trusted that has itself run `count` goroutines in a row from `runnext`.
 #[inline]
 #[must_use]
 pub const fn is_given(count: u32) -> bool {
     count >= ENOUGH
 }
 
-/// The count after the P has run one more itself. It does not grow beyond what is needed, so that a P that
-/// is trusted need not write it.
+/// The count after the P has run one more itself. It stops at [`ENOUGH`], so that a trusted P need not
+/// write it.
 #[inline]
 #[must_use]
 pub const fn gained(count: u32) -> u32 {

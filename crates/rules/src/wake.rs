@@ -1,8 +1,8 @@
-//! Who is woken, who may spin (S30, S31), and where a P goes that has lost its M (S38).
+//! Who is woken, who may spin (S30, S31), and what becomes of a P that has lost its M (S38).
 //!
 //! `idle_ps` and `spinning` are always two numbers of one moment: the library keeps them in one word.
 
-/// Whether work that has appeared needs somebody to be woken (S31): a P is idle, and nobody searches.
+/// Whether an M must be woken for work that has appeared (S31): a P is idle, and no M spins.
 #[inline]
 #[must_use]
 #[doc(alias = "wakep")]
@@ -10,23 +10,23 @@ pub const fn should_wake(idle_ps: u32, spinning: u32) -> bool {
     idle_ps > 0 && spinning == 0
 }
 
-/// Whether one more of `procs` Ps may spin (S30): fewer than half of the busy ones do.
+/// Whether one more of `procs` Ps may spin (S30): so far fewer than half of the busy ones do.
 #[inline]
 #[must_use]
 pub const fn may_spin(idle_ps: u32, spinning: u32, procs: u32) -> bool {
     2 * (spinning as u64) < procs.saturating_sub(idle_ps) as u64
 }
 
-/// Whether new work would find neither an idle P nor somebody who searches (S36, S38): then a P that
-/// nobody uses must get an M that spins.
+/// Whether new work would find neither an idle P nor an M that spins (S36, S38): then a P that nobody uses
+/// must get an M that spins.
 #[inline]
 #[must_use]
 pub const fn nobody_would_look(idle_ps: u32, spinning: u32) -> bool {
     idle_ps == 0 && spinning == 0
 }
 
-/// Whether a spinner that stops is the last one, `before` being how many spun with it (S31). The last one
-/// wakes the next if it has found work.
+/// Whether a spinner that stops is the last one (S31); `before` is how many spun before it stopped. The
+/// last one wakes the next if it has found work.
 #[inline]
 #[must_use]
 #[doc(alias = "resetspinning")]
@@ -56,19 +56,20 @@ pub struct TakenP {
     pub spinning: u32,
 }
 
-/// Where a P goes that was taken from its M.
+/// What becomes of a P that was taken from its M.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOff {
     /// An M is started for it.
     Start,
-    /// A spinning M is started for it, if that place can be claimed; else as [`HandOff::Idle`].
+    /// A spinning M is started for it, if the place of the spinner can be claimed; else as
+    /// [`HandOff::Idle`].
     Spin,
-    /// The idle list.
+    /// It goes to the idle list.
     Idle,
 }
 
-/// Where a taken P goes (S38).
+/// What becomes of a taken P (S38).
 #[inline]
 #[doc(alias = "handoffp")]
 pub const fn hand_off(p: &TakenP) -> HandOff {
@@ -85,7 +86,8 @@ pub const fn hand_off(p: &TakenP) -> HandOff {
 mod tests {
     use super::*;
 
-    /// S31, S38: one is woken if a P is idle and nobody spins; a taken P gets a spinner if neither is so.
+    /// S31, S38: an M is woken if a P is idle and nobody spins; a taken P gets a spinner if no P is idle
+    /// and nobody spins.
     #[test]
     fn one_is_woken_at_a_time() {
         for (idle_ps, spinning, wake, nobody) in [
@@ -100,7 +102,7 @@ mod tests {
         }
     }
 
-    /// S30: 2 × spinning < busy Ps; also while Ps fall away.
+    /// S30: 2 × spinning < busy Ps; also while the number of Ps shrinks.
     #[test]
     fn fewer_than_half_of_the_busy_ps_spin() {
         for (idle_ps, spinning, procs, may) in [

@@ -1,4 +1,5 @@
-//! What the README says of this crate: its code has no state, looks at nothing, and depends on nobody.
+//! What the README says of this crate: its code has no state, reads no clock and no atomic, and has no
+//! dependency.
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,11 @@
-//! Context switch and guarded stacks: the floor that gosched's goroutines stand on.
+//! Context switch and guarded stacks: the lowest layer below gosched's goroutines.
 //!
-//! Two rooms. [`arch`](mod@arch) holds the switch, [`Gobuf`], [`switch`], [`jump`], and all else that depends on the CPU,
-//! in one file per architecture. [`stack`](mod@stack) holds the memory: [`StackPool`] maps guarded stacks in slabs,
-//! [`StackCache`] keeps a few of them at hand for one owner; of `arch` it knows the sizes of a page and a cache line.
-//! Neither knows what a goroutine, a worker thread or a processor is.
-//! `README.md` beside this crate tells the contract, shows the layouts and lists the rejected designs.
+//! Two modules. [`arch`](mod@arch) holds the switch, [`Gobuf`], [`switch`], [`jump`], and all else
+//! that depends on the CPU, in one file per architecture. [`stack`](mod@stack) holds the memory:
+//! [`StackPool`] maps guarded stacks in slabs, [`StackCache`] keeps a few of them at hand for one
+//! owner; of `arch` it uses only the sizes of a page and a cache line. Neither knows what a
+//! goroutine, a worker thread or a processor is. The crate's `README.md` has the contract, the
+//! layouts and the rejected designs.
 //!
 //! # Example
 //!
@@ -68,6 +69,6 @@ pub use stack::{
     min_size,
 };
 
-/// This file, as the compiler was told of it: by it dumps know which code is this crate's.
+/// The path of this file as the compiler got it. Dumps recognise this crate's code by it.
 #[doc(hidden)]
 pub const SOURCE: &str = file!();

@@ -1,7 +1,8 @@
-//! The system calls this crate makes, each as one function that reports failure as a raw `errno`.
+//! The system calls on memory that this crate makes. Failure is a raw `errno`. (Those on a
+//! `userfaultfd` are in `uffd.rs`.)
 //!
-//! Invariants: nothing here allocates; nothing here knows the layout of a slab. Functions that change the meaning of
-//! memory (unmap, protect, discard) are `unsafe`; their callers own that memory.
+//! Invariants: nothing here allocates; nothing here knows the layout of a slab. Functions that
+//! change existing memory (unmap, protect, discard, guard) are `unsafe`; their callers own it.
 
 use core::ptr::{self, NonNull};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -13,7 +14,8 @@ pub(crate) type Errno = i32;
 
 /// Linux 6.13; not in every version of `libc`.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
-/// Ranges per `process_madvise`. The kernel takes 1,024; this many keep the vector's 2 KiB fit for a small stack.
+/// Ranges per `process_madvise`. The kernel takes 1,024; a vector of this many is 2 KiB, which fits
+/// on a small stack.
 const MAX_IOV: usize = 128;
 
 fn errno() -> Errno {
@@ -31,7 +33,8 @@ pub(crate) fn min_sigstksz() -> usize {
     if size == 0 { libc::MINSIGSTKSZ } else { size }
 }
 
-/// Reserves address space for stacks: readable, writable, zero, without huge pages, charged page by page.
+/// Reserves address space for stacks: readable, writable, zero, without huge pages. Memory is
+/// charged when it is touched (except under strict overcommit, which ignores `MAP_NORESERVE`).
 pub(crate) fn map_stacks(len: usize) -> Result<NonNull<u8>, Errno> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
     // SAFETY: a new anonymous mapping at an address the kernel chooses touches no memory of ours.
@@ -98,7 +101,7 @@ pub(crate) enum Paging {
     AtOnce,
 }
 
-/// Finds out by mapping one page and looking whether it is there.
+/// Finds out by mapping one page and asking whether it is in memory.
 pub(crate) fn paging() -> Paging {
     let Ok(probe) = map_stacks(PAGE_SIZE) else { return Paging::OnDemand };
     let there = resident(probe.as_ptr(), PAGE_SIZE);

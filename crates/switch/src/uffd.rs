@@ -3,8 +3,9 @@
 //! The slab is registered for write-protect faults only, and nothing is ever write-protected: so no fault is ever
 //! delivered to the descriptor, missing pages come as usual, and nobody needs to read it.
 //!
-//! Invariants: the descriptor stays open as long as the process lives (closing it would unregister the slabs);
-//! poisoned ranges are never discarded, because `MADV_DONTNEED` wipes the marks; it is used on usable parts only.
+//! Invariants: the descriptor stays open as long as the process lives (closing it would unregister
+//! the slabs); poisoned ranges are never discarded, because `MADV_DONTNEED` wipes the marks: only
+//! usable parts of stacks are.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -12,7 +13,7 @@ use crate::sys::Errno;
 
 const UFFD_USER_MODE_ONLY: libc::c_int = 1;
 const UFFD_API: u64 = 0xAA;
-/// What the numbers of its requests begin with.
+/// The type byte of its `ioctl` numbers.
 const UFFDIO: u32 = 0xAA;
 const UFFD_FEATURE_POISON: u64 = 1 << 14;
 const UFFDIO_API: libc::Ioctl = libc::_IOWR::<Api>(UFFDIO, 0x3F);
@@ -43,7 +44,8 @@ struct RangeRequest {
 pub(crate) struct Uffd(OwnedFd);
 
 impl Uffd {
-    /// Opens one, if this kernel and its policy let us. Works unprivileged: kernel-mode faults are not asked for.
+    /// Opens one, if this kernel and its policy allow it. Needs no privilege, since it does not ask
+    /// for kernel-mode faults.
     pub(crate) fn open() -> Result<Uffd, Errno> {
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
         // SAFETY: opens a descriptor; touches no memory.

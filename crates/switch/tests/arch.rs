@@ -1,11 +1,10 @@
 //! What depends on the CPU stays in `src/arch`: one file per architecture, and the ladder that
 //! chooses it.
 //!
-//! The sources of the workspace's crates are searched for the words by which such code gives itself
-//! away. That is enough on a machine without another architecture's standard library; `.ci/run
-//! aarch64` lets a compiler have a look where there is one. Seen to fail with each of the words and
-//! with an `asm!`, put into `gosched/src/p/mod.rs`, and with an `asm!` in
-//! `switch/src/arch/gobuf.rs`.
+//! The sources of the workspace's crates are searched for words that such code contains. That is
+//! enough on a machine without another architecture's standard library; where there is one, `.ci/run
+//! aarch64` compiles the workspace for it. Seen to fail with each of the words and with an `asm!`,
+//! put into `gosched/src/p/mod.rs`, and with an `asm!` in `switch/src/arch/gobuf.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,8 +68,8 @@ fn words_in(name: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// Whether there is an `asm!` with something in it, also if that begins on the next line. An empty
-/// one only keeps the compiler from assuming something, and compiles everywhere.
+/// Whether there is an `asm!` with instructions in it, also if they begin on the next line. An empty
+/// one is only a barrier for the compiler, and compiles everywhere.
 fn has_assembly(text: &str) -> bool {
     text.match_indices("asm!(").any(|(at, found)| !text[at + found.len()..].trim_start().starts_with("\"\""))
 }
@@ -94,7 +93,7 @@ fn one_file_knows_the_architecture() {
     assert!(found.is_empty(), "this belongs into a file of crates/switch/src/arch:\n{}", found.join("\n"));
 }
 
-/// The search finds what there is to find.
+/// The search finds the words in a file that has them.
 #[test]
 fn an_architecture_is_recognised() {
     let sources = sources();

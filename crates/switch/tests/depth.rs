@@ -18,7 +18,7 @@ fn cycle(cache: &mut StackCache, pool: &StackPool, bytes: usize) -> Stack {
     again
 }
 
-/// S15: beyond the first few pages at once, on the first use as on later ones.
+/// S15: all but the first few pages are given back at once, after the first use as after later ones.
 #[test]
 fn deep_use_gives_pages_back() {
     static POOL: StackPool = StackPool::new();
@@ -44,7 +44,7 @@ fn deep_use_after_shallow_use_gives_pages_back() {
     }
 }
 
-/// What a frame left that jumped over the canaries is found by the exact sweep.
+/// The exact sweep finds pages of a frame that jumped over the canaries.
 #[test]
 fn the_sweep_finds_what_canaries_miss() {
     static POOL: StackPool = StackPool::new();
@@ -64,7 +64,7 @@ fn the_sweep_finds_what_canaries_miss() {
     assert_eq!(POOL.trim_all(), 0);
 }
 
-/// S15: a resting context's stack can be trimmed below its stack pointer.
+/// S15: a suspended context's stack can be trimmed below its stack pointer.
 #[test]
 fn pages_below_a_stack_pointer_are_given_back() {
     static POOL: StackPool = StackPool::new();
@@ -83,7 +83,7 @@ fn pages_below_a_stack_pointer_are_given_back() {
     POOL.free(stack);
 }
 
-/// How a forked child ended that was allowed no system calls but `exit`.
+/// How a forked child ended that was allowed only the system calls of strict seccomp.
 #[derive(Debug, PartialEq, Eq)]
 enum Strict {
     NoSystemCall,

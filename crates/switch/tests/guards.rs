@@ -97,7 +97,8 @@ fn guards_by_mprotect() {
     check_rung(GuardRung::Mprotect, "guards_by_mprotect", libc::SIGSEGV);
 }
 
-/// D4: where guards cost mappings, the limit is an error that says what to do, and the process can go on.
+/// D4: where guards cost mappings, reaching the limit is an error that says what to do, and the
+/// process still works.
 #[test]
 fn the_mprotect_rung_stops_before_mappings_run_out() {
     let _dog = watchdog();

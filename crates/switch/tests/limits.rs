@@ -13,7 +13,8 @@ fn address_space() -> usize {
     pages.split(' ').next().unwrap().parse::<usize>().unwrap() * 4096
 }
 
-/// D4: out of address space is an error with count and remedy; what was given back can be had again.
+/// D4: running out of address space is an error with count and remedy; a stack that was given back
+/// can be had again.
 #[test]
 fn a_limit_on_address_space_is_an_error() {
     let _dog = watchdog();

@@ -48,7 +48,7 @@ fn handles_are_small() {
     assert_send::<StackCache>();
 }
 
-/// S13: all of the configured size can be used, in every class that fits in memory here.
+/// S13: all of the configured size can be used; the largest class can at least be mapped.
 #[test]
 fn the_whole_size_is_usable() {
     static POOL: StackPool = StackPool::new();

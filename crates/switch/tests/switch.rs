@@ -104,7 +104,8 @@ unsafe extern "C" fn scribble_registers(arg: usize) -> ! {
     }
 }
 
-/// More live values than registers, integers and floats, live across a switch to someone who overwrites them all.
+/// More live values than registers, integers and floats, survive a switch to a context that
+/// overwrites the registers which a callee must preserve, and two vector registers.
 #[test]
 fn registers_and_floats_survive() {
     let _dog = watchdog();
@@ -199,7 +200,7 @@ fn jump_starts_the_next_context_on_the_same_stack() {
     POOL.free(stack);
 }
 
-/// A context may go on on another thread than it rested on.
+/// A context may be resumed on another thread than the one that it was suspended on.
 #[test]
 fn a_context_moves_between_threads() {
     let _dog = watchdog();
@@ -220,7 +221,7 @@ fn a_context_moves_between_threads() {
     POOL.free(stack);
 }
 
-/// The saved stack pointer of a resting context lies on its stack, and a fresh one's is the top.
+/// The saved stack pointer of a suspended context lies on its stack; that of a fresh one is the top.
 #[test]
 fn a_resting_context_shows_where_it_is() {
     let _dog = watchdog();

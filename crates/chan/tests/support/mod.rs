@@ -1,4 +1,4 @@
-//! What the models share: channels whose waiters are notes, and values that loom watches.
+//! What the models share: channels whose waiters are notes, and values whose accesses loom checks.
 
 #![cfg(loom)]
 #![allow(dead_code, reason = "every test file uses a part of it")]
@@ -60,7 +60,7 @@ pub enum End {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
     Endless,
-    /// Until a moment that may come at any time.
+    /// Until a time limit, which may end at any moment.
     Some,
     None,
 }

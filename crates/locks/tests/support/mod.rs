@@ -18,8 +18,8 @@ pub fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// A value that whoever holds the lock may touch: loom checks that nobody else does meanwhile, and that what the
-/// holder before did is seen.
+/// A value that the lock's holder may touch: loom checks that nobody else does meanwhile, and that the holder
+/// sees what the last one did.
 pub struct Guarded(UnsafeCell<usize>);
 
 // SAFETY: the lock keeps the threads apart, which is what is checked.
@@ -54,7 +54,7 @@ pub fn wait_at<S>(place: LinePlace<'_, Waiter, S>, node: &Node<Waiter>) {
 /// How a wait ends by itself.
 pub const GAVE_UP: Outcome = Outcome::MIN;
 
-/// Takes the place, and gives up unless somebody has ended the wait by then. Whether somebody has.
+/// Takes the place, and gives up unless somebody has ended the wait by then. Returns whether somebody has.
 #[must_use]
 pub fn wait_or_give_up<S>(place: LinePlace<'_, Waiter, S>, node: &Node<Waiter>) -> bool {
     let note = Arc::new(Note::new());
@@ -110,7 +110,8 @@ pub fn lock(mutex: &Mutex<Waiter>, waits: u64) {
     }
 }
 
-/// As [`lock`], but gives up when it waits, unless it has been woken by then. Whether it has the lock.
+/// As [`lock`], but gives up instead of waiting, unless it has been woken by then. Returns whether it has the
+/// lock.
 #[must_use]
 pub fn lock_or_give_up(mutex: &Mutex<Waiter>, waits: u64) -> bool {
     let mut attempt = Attempt::new();

@@ -8,7 +8,7 @@ use std::ptr::{NonNull, null_mut};
 #[cfg(loom)]
 use loom::cell::UnsafeCell;
 
-/// A node with contents that are written before it is queued and must be seen by whoever takes it.
+/// A node with contents that are written before it is queued and that its taker must see.
 pub struct Node {
     pub id: usize,
     link: AtomicPtr<Node>,
@@ -154,7 +154,7 @@ impl Random {
         self.next() as usize % bound
     }
 
-    /// Mostly nothing, sometimes some spins, seldom a yield: so that threads meet at all places.
+    /// Mostly nothing, sometimes some spins, seldom a yield: so that threads meet in all windows.
     pub fn pause(&mut self) {
         match self.next() % 64 {
             0 => std::thread::yield_now(),

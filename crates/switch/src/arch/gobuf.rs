@@ -1,12 +1,12 @@
 //! The saved registers of a context that does not run.
 //!
-//! Four words on every architecture: stack pointer, program counter, and the two registers that no
-//! compiler built on LLVM gives out as operands of `asm!`, the frame pointer and the base pointer
-//! (`rbp` and `rbx`, `x29` and `x19`, `s0` and `s1`). All others are declared clobbered by the
-//! switch. The header of a goroutine has room for just these four.
+//! Four words on every architecture: stack pointer, program counter, and the two registers that
+//! LLVM does not allow as operands of `asm!`, the frame pointer and the base pointer (`rbp` and
+//! `rbx`, `x29` and `x19`, `s0` and `s1`). The switch declares all others clobbered. The header of a
+//! goroutine has room for just these four.
 //!
-//! Invariant: `sp` may be read at any time from any thread (for a prefetch); the others only while
-//! the context rests.
+//! Invariant: `sp` means something at any time and on any thread (for a prefetch); the others only
+//! while the context is suspended.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -14,9 +14,9 @@ use super::{Contract, Cpu, Entry, Registers};
 
 /// The saved registers of a context that does not run.
 ///
-/// The fields are atomic so that a `Gobuf` may be looked at through a shared reference while its
-/// context is being switched; all accesses are relaxed, which makes them plain moves. Whoever
-/// restores a context that another thread saved needs a happens-before edge from elsewhere (the run
+/// The fields are atomic so that a `Gobuf` may be read through a shared reference while its context
+/// is being switched; all accesses are relaxed, which makes them plain moves. To restore a context
+/// that another thread saved, the caller needs a happens-before edge from elsewhere (the run
 /// queue).
 ///
 /// # Examples
@@ -38,8 +38,8 @@ pub struct Gobuf {
 }
 
 impl Gobuf {
-    /// Nothing saved yet: the place that a first [`switch`](crate::switch) saves to. Must not be
-    /// restored.
+    /// A buffer with nothing saved yet, for a first [`switch`](crate::switch) to save to. It must
+    /// not be restored.
     ///
     /// # Examples
     ///
@@ -56,9 +56,9 @@ impl Gobuf {
         }
     }
 
-    /// A context that has not run: when first restored, `entry(arg)` runs on the stack whose
-    /// highest address is `top`. Writes nothing to that stack, which may even be the one that the
-    /// caller runs on (see [`jump`](crate::jump)).
+    /// Makes a context that has not run: when it is first restored, `entry(arg)` runs on the stack
+    /// whose highest address is `top`. Writes nothing to that stack, which may even be the one that
+    /// the caller runs on (see [`jump`](crate::jump)).
     ///
     /// # Panics
     ///
@@ -88,8 +88,8 @@ impl Gobuf {
         }
     }
 
-    /// Overwrites this one with `from`, through a shared reference: others may be reading
-    /// [`sp`](Gobuf::sp).
+    /// Overwrites this buffer with `from`, through a shared reference: others may be reading
+    /// [`sp`](Gobuf::sp) meanwhile.
     ///
     /// # Examples
     ///
@@ -107,9 +107,9 @@ impl Gobuf {
         self.base.store(from.base.into_inner(), Relaxed);
     }
 
-    /// The saved stack pointer: the hottest line of the resting context's stack lies just above it.
-    /// May be read from any thread at any time; while the context runs it is the value of its last
-    /// rest.
+    /// The saved stack pointer: the hottest line of the suspended context's stack lies just above
+    /// it. May be read from any thread at any time; while the context runs it is the value from its
+    /// last switch.
     ///
     /// # Examples
     ///
@@ -121,8 +121,8 @@ impl Gobuf {
         self.sp.load(Relaxed)
     }
 
-    /// Where a resting context is to be unwound from. A fresh one is in its trampoline, which has
-    /// no caller.
+    /// Where to start unwinding a suspended context. A fresh one is in its trampoline, which has no
+    /// caller.
     ///
     /// # Examples
     ///

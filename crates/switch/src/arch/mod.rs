@@ -1,11 +1,11 @@
 //! What depends on the CPU: one file per architecture, one contract for all.
 //!
 //! An architecture file is named after its `target_arch`, holds a type `Cpu` with `impl Contract
-//! for Cpu`, and is entered in the ladder below. `Contract` is all that it provides, and all
+//! for Cpu`, and is listed in the `cfg` ladder below. `Contract` is all that it provides, and all
 //! that the workspace knows of the CPU: the other crates use the functions and constants of this
 //! module. `blank` is a file to start from. It is compiled everywhere, so that it keeps up with the
 //! contract; on an architecture without a file it stands in for one, so that the `compile_error!`
-//! is the only error. `README.md` of this crate tells what is known of a second architecture.
+//! is the only error. `README.md` of this crate has what is known of a second architecture.
 //!
 //! Files: `registers` (where unwinding starts), `gobuf` (the saved registers), then one per
 //! architecture.
@@ -14,9 +14,9 @@
 //!
 //! - Nothing outside this folder depends on the architecture, and inside it nothing but the
 //!   architecture's own file and the ladder. `tests/arch.rs` searches the sources of the workspace
-//!   for what would.
-//! - Nothing is pushed by a switch: a resting context's stack pointer is what its own code left,
-//!   and what lies below is dead.
+//!   for such code.
+//! - A switch pushes nothing: a suspended context's stack pointer is what its own code left, and
+//!   what lies below is dead.
 //! - A switch is a jump, never a return, so that the CPU's return predictor is not misled.
 //! - The outermost frame of a context says "no caller" in its unwind table, so unwinders and
 //!   debuggers end there.
@@ -48,36 +48,37 @@ pub use registers::{Call, Dwarf, Registers};
 
 /// What an architecture file provides.
 pub(crate) trait Contract {
-    /// The size of a page of memory, with every kernel that [`refusal`](Contract::refusal) lets
-    /// pass. It divides the smallest guard (16 KiB).
+    /// The size of a page of memory, on every kernel that [`refusal`](Contract::refusal) accepts.
+    /// It divides the smallest guard (16 KiB).
     const PAGE_SIZE: usize;
 
-    /// The size of a line of the cache: by so much the tops of neighbouring stacks differ.
+    /// The size of a cache line. The tops of neighbouring stacks differ by it.
     const CACHE_LINE: usize;
 
     /// What unwind tables call the registers.
     const DWARF: Dwarf;
 
-    /// The length of the longest instruction that calls.
+    /// The length of the longest call instruction that
+    /// [`call_before`](Contract::call_before) recognises.
     const LONGEST_CALL: usize;
 
     /// What to do about [`Unsupported::ShadowStack`], in the imperative.
     const NO_SHADOW_STACK: &'static str;
 
     /// The outermost frame of every context. It is entered by a jump, with the registers that
-    /// [`Gobuf::fresh`] lays down: the frame pointer is the entry function, the base pointer its
+    /// [`Gobuf::fresh`] sets: the frame pointer is the entry function, the base pointer its
     /// argument, and the stack pointer is 16-aligned. It calls the function as the C ABI demands,
     /// with a frame pointer of 0, so that walks along frame pointers end. Its unwind table says
     /// that there is no caller.
     const TRAMPOLINE: unsafe extern "C" fn() -> !;
 
-    /// Saves the running context, goes on with the other. What [`switch`](switch()) promises, and
-    /// besides:
+    /// Saves the running context and resumes the other one. It keeps the promises of
+    /// [`switch`](switch()), and these:
     ///
     /// - It is inlined in its caller. It saves the four registers of a [`Gobuf`] and the compiler
     ///   takes care of all others: each is declared clobbered, also the callee-saved ones and the
-    ///   vector registers. What a compiler refuses as an operand is its stack, frame and base
-    ///   pointer, and those are in the `Gobuf`.
+    ///   vector registers. The compiler refuses its stack, frame and base pointer as operands;
+    ///   those are in the `Gobuf`.
     /// - The saved `pc` lies in the same function, so that its row of the unwind table is the right
     ///   one.
     /// - It reads all of `restore` before the stack pointer changes: a signal may land in between.
@@ -88,7 +89,7 @@ pub(crate) trait Contract {
     /// As for [`switch`](switch()).
     unsafe fn switch(save: *mut Gobuf, restore: *const Gobuf);
 
-    /// The same without saving.
+    /// As [`switch`](Contract::switch), without saving.
     ///
     /// # Safety
     ///
@@ -98,7 +99,7 @@ pub(crate) trait Contract {
     /// A feature of this CPU, kernel or process that makes switching impossible, if there is one.
     fn refusal() -> Option<Unsupported>;
 
-    /// The registers of the caller, in which it is inlined.
+    /// The registers of the caller, into which it is inlined.
     fn here() -> Registers;
 
     /// The registers of what a signal handler interrupted. Async-signal-safe.
@@ -108,16 +109,16 @@ pub(crate) trait Contract {
     /// `context` is what the kernel passed to the handler.
     unsafe fn interrupted(context: *const c_void) -> Registers;
 
-    /// Whether an instruction that calls ends right before `address`, and where it leads. `code` is
-    /// the [`LONGEST_CALL`](Contract::LONGEST_CALL) bytes before `address`. A guess: it may see a
-    /// call where there is none.
+    /// Whether a call instruction ends right before `address`, and where it leads. `code` is the
+    /// [`LONGEST_CALL`](Contract::LONGEST_CALL) bytes before `address`. A guess: it may see a call
+    /// where there is none, and miss a rare form of one.
     fn call_before(code: &[u8], address: usize) -> Option<Call>;
 
-    /// Asks for a line of the cache. Never faults, whatever the address.
+    /// Prefetches a cache line. Never faults, whatever the address.
     fn prefetch(address: *const u8);
 
-    /// Copies memory that others may be writing to, by means that the language does not look into.
-    /// Async-signal-safe.
+    /// Copies memory that others may be writing to, in assembly, so that it is no data race in the
+    /// language's sense. Async-signal-safe.
     ///
     /// # Safety
     ///
@@ -134,7 +135,7 @@ pub(crate) trait Contract {
 /// ```
 pub const PAGE_SIZE: usize = Cpu::PAGE_SIZE;
 
-/// The size of a line of the cache.
+/// The size of a cache line.
 ///
 /// # Examples
 ///
@@ -153,7 +154,8 @@ pub const CACHE_LINE: usize = Cpu::CACHE_LINE;
 /// ```
 pub const DWARF: Dwarf = Cpu::DWARF;
 
-/// The length of the longest instruction that calls: so much code [`call_before`] wants to see.
+/// How many bytes of code [`call_before`] needs: the length of the longest call instruction that it
+/// recognises.
 ///
 /// # Examples
 ///
@@ -162,9 +164,9 @@ pub const DWARF: Dwarf = Cpu::DWARF;
 /// ```
 pub const LONGEST_CALL: usize = Cpu::LONGEST_CALL;
 
-/// The first function of a context. It gets the word given to [`Gobuf::fresh`] and leaves by
-/// [`jump`](jump()). On Linux every architecture has one C ABI; unwinding out of such a function
-/// aborts.
+/// The first function of a context. It gets the word that was given to [`Gobuf::fresh`] and leaves
+/// by [`jump`](jump()). It has the C ABI, of which every architecture has one on Linux; a panic that
+/// would unwind out of it aborts the process.
 ///
 /// # Examples
 ///
@@ -177,13 +179,13 @@ pub const LONGEST_CALL: usize = Cpu::LONGEST_CALL;
 /// ```
 pub type Entry = unsafe extern "C" fn(usize) -> !;
 
-/// Saves the running context in `save` and goes on with the one in `restore`. Returns when someone
+/// Saves the running context in `save` and resumes the one in `restore`. Returns when someone
 /// restores `save`.
 ///
-/// **The code after it may run on another OS thread.** The compiler does not know: it may have
-/// computed the address of a thread-local before the switch and use it after. So a function that
-/// this is inlined in must not touch thread-locals on both sides, except through a function that is
-/// never inlined and returns the loaded value (D5).
+/// **The code after it may run on another OS thread.** The compiler does not know this: it may have
+/// computed the address of a thread-local before the switch and use it afterwards. So a function
+/// that this is inlined into must not touch thread-locals on both sides, except through a function
+/// that is never inlined and returns the loaded value.
 ///
 /// # Safety
 ///
@@ -191,8 +193,8 @@ pub type Entry = unsafe extern "C" fn(usize) -> !;
 ///   done: `save` until it is restored.
 /// - `restore` was made by [`Gobuf::fresh`] or saved by `switch`, and is restored at most once per
 ///   save; everything its saver did happens before this call.
-/// - Its stack is alive, is not given back to a pool until its context has left it for ever, and no
-///   one else runs on it.
+/// - The stack of the restored context is alive, is not given back to a pool until its context has
+///   left it for ever, and nothing else runs on it.
 /// - The saved context becomes known to other threads only after this call has left its stack:
 ///   publish it from the context that is restored, not before.
 /// - No value of the caller that is tied to its OS thread is used after the call, unless the
@@ -207,7 +209,7 @@ pub unsafe fn switch(save: *mut Gobuf, restore: *const Gobuf) {
     unsafe { Cpu::switch(save, restore) }
 }
 
-/// Leaves the running context for ever and goes on with the one in `restore`. Nothing is dropped.
+/// Leaves the running context for ever and resumes the one in `restore`. Nothing is dropped.
 ///
 /// `restore` may be a fresh context on the very stack that the caller runs on: a context that ends
 /// can hand its hot stack to the next one in place. The old frames are dead from then on.
@@ -270,8 +272,8 @@ pub unsafe fn interrupted(context: *const c_void) -> Registers {
     unsafe { Cpu::interrupted(context) }
 }
 
-/// The call that ends right before `address`, if there seems to be one, from the [`LONGEST_CALL`]
-/// bytes of code before it.
+/// The call instruction that ends right before `address`, if there seems to be one. `code` is the
+/// [`LONGEST_CALL`] bytes of code before it.
 ///
 /// # Examples
 ///
@@ -283,8 +285,7 @@ pub fn call_before(code: &[u8], address: usize) -> Option<Call> {
     Cpu::call_before(code, address)
 }
 
-/// Asks for the line of the cache that `address` lies in. Any address will do: it is never read as
-/// far as the program can see.
+/// Prefetches the cache line of `address`. Any address is allowed: the program reads nothing there.
 ///
 /// # Examples
 ///
@@ -296,8 +297,8 @@ pub fn prefetch(address: *const u8) {
     Cpu::prefetch(address);
 }
 
-/// Copies memory that others may be writing to meanwhile, which Rust's own copies must not. What is
-/// written meanwhile comes out old, new or mixed. Async-signal-safe.
+/// Copies memory that others may be writing to meanwhile, which Rust's own copies must not do. Bytes
+/// that are written meanwhile come out old, new or mixed. Async-signal-safe.
 ///
 /// # Safety
 ///
@@ -347,12 +348,12 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// Says whether contexts can be switched here. To be asked once per process, before the first
-/// switch, on a thread that was made like the ones that will switch.
+/// Checks whether contexts can be switched here. Call it once per process, before the first switch,
+/// on a thread that was made like the ones that will switch.
 ///
 /// # Errors
 ///
-/// [`Unsupported`] says what stands in the way and what to do about it.
+/// [`Unsupported`] says what prevents it and what to do about it.
 ///
 /// # Examples
 ///

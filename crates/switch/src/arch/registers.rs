@@ -1,6 +1,6 @@
-//! What an unwinder wants to know of a CPU. Plain data; nothing here depends on the architecture.
+//! What an unwinder needs to know of a CPU. Plain data; nothing here depends on the architecture.
 
-/// Where a stack is to be unwound from.
+/// Where to start unwinding a stack.
 ///
 /// # Examples
 ///
@@ -53,6 +53,6 @@ pub enum Call {
     To(usize),
     /// To the address in the word that lies here: a slot of a table that the linker made.
     Through(usize),
-    /// To what a register or a table of the program's says.
+    /// To an address in a register or in the program's data.
     Unknown,
 }

@@ -1,10 +1,10 @@
 //! x86-64 (System V ABI). The contract is in `arch/mod.rs`.
 //!
-//! What is saved is what the compiler does not let an `asm!` block declare as clobbered: `rsp`,
-//! `rbp`, `rbx`, and the address to go on at. All other registers are declared clobbered, so the
+//! The switch saves what the compiler does not let an `asm!` block declare as clobbered, `rsp`,
+//! `rbp`, `rbx`, and the address to resume at. All other registers are declared clobbered, so the
 //! compiler keeps live values on the stack of their own function, and only those that are live.
 //!
-//! A context that rests in `switch`:
+//! A context that is suspended in `switch`:
 //!
 //! ```text
 //!   high addresses
@@ -147,8 +147,8 @@ impl Contract for Cpu {
         match before {
             [_, 0xe8, ..] => Some(Call::To(target)),
             [0xff, 0x15, ..] => Some(Call::Through(target)),
-            // `call` with an operand: the second byte's middle bits are 2, and its others say how
-            // long it is.
+            // `ff /2`: the reg field of the ModRM byte is 2, its other fields give the length. The
+            // seven-byte form (SIB and 32-bit displacement) is not recognised.
             [.., 0xff, 0xd0..=0xd7] | [.., 0xff, 0x10..=0x17] => Some(Call::Unknown),
             [.., 0xff, 0x14, _] | [.., 0xff, 0x50..=0x57, _] => Some(Call::Unknown),
             [_, _, 0xff, 0x54, ..] | [0xff, 0x90..=0x97, ..] => Some(Call::Unknown),

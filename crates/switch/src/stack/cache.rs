@@ -1,6 +1,7 @@
 //! A few stacks at hand for one owner, without a lock.
 //!
-//! Two magazines, so that an owner that goes up and down around a boundary does not go to the pool each time:
+//! There are two magazines, so that an owner whose demand goes up and down around a boundary does
+//! not go to the pool each time:
 //!
 //! ```text
 //!   push -> hot (full: the cold one goes to the pool, hot becomes cold)
@@ -19,7 +20,7 @@ use super::{OutOfStacks, Stack, StackClass, StackPool};
 
 /// Free stacks of one class that belong to one owner.
 ///
-/// [`drain`](StackCache::drain) it before it goes; stacks in a cache that is dropped are leaked.
+/// [`drain`](StackCache::drain) it before it is dropped, or the stacks in it are leaked.
 ///
 /// # Examples
 ///
@@ -74,7 +75,8 @@ impl StackCache {
         self.class
     }
 
-    /// Takes the stack that was given back last; if there is none, fetches a batch from the pool.
+    /// Takes the stack that was given back last, else an untouched one; if the cache has neither,
+    /// fetches a batch from the pool.
     ///
     /// # Errors
     ///

@@ -1,9 +1,11 @@
-//! How deep was a stack used? Found out without a system call, and without touching a page that was not touched.
+//! How deep was a stack used? Found out without a system call. The one page that this may touch
+//! first is the 4th, of a stack that was used beyond its top page.
 //!
-//! Two painted places, looked at when a stack is given back:
+//! Two painted places, checked when a stack is given back:
 //!
 //! - level 1: 64 bytes at the bottom of the top page, which is in memory anyway;
-//! - level 2: 256 bytes at the bottom of the 4th page, looked at only once level 1 was broken, from then on always.
+//! - level 2: 256 bytes at the bottom of the 4th page, checked only once level 1 was broken, and then
+//!   instead of it.
 //!
 //! ```text
 //!                     level 1 intact                          level 2 intact
@@ -14,20 +16,21 @@
 //!        +-------- both broken: discard all below 4 pages ------+------------+
 //! ```
 //!
-//! While a place is unpainted it is expected to be zero, as the kernel gives memory: so a fresh stack needs no
-//! painting. `trim` goes back to `OnePage` from anywhere.
+//! While a place is unpainted it is expected to be zero, as the kernel gives memory: so a fresh
+//! stack needs no painting. A `trim` that discards pages goes back to `OnePage` from anywhere.
 //!
 //! The answer is a hint, not a proof. A frame with a hole where the canary lies (a large array that is not written),
 //! or one that writes zeros to an unpainted place, is missed; then the pages stay until the exact sweep
 //! (`StackPool::trim_all`, by `mincore`) finds them. A canary never decides about safety: guards do that.
 //!
-//! Invariants: called by the owner of a stack that no context uses; the stack's `Depth` tells which places are painted.
+//! Invariants: called by the owner of a stack that no context uses (`trim_below`: whose context is
+//! suspended); the stack's `Depth` tells which places are painted.
 
 use super::Stack;
 use crate::arch::PAGE_SIZE;
 use crate::sys;
 
-/// No address, no small number, no text.
+/// A value that is no address, no small number and no text, so that no frame leaves it by chance.
 const PAINT: u64 = 0xB5D2_9A4B_6E8F_37C1;
 const UNPAINTED: u64 = 0;
 const LEVEL1_WORDS: usize = 64 / size_of::<u64>();
@@ -43,7 +46,7 @@ const TOP_PAGE: usize = PAGE_SIZE;
 pub(crate) enum Depth {
     /// Never given back; nothing is painted.
     Untouched,
-    /// Level 1 is painted; below the top page all was zero when last seen.
+    /// Level 1 is painted; below the top page nothing is known to have been written.
     OnePage,
     /// Level 2 is painted; level 1 does not matter any more.
     FourPages,
@@ -68,7 +71,7 @@ enum Canary {
 }
 
 impl Stack {
-    /// Looks at the canaries after use; gives pages back if the use was deep. No system call otherwise.
+    /// Checks the canaries after use; gives pages back if the use was deep. No system call otherwise.
     #[inline]
     pub(super) fn settle(&mut self) {
         match self.traits.depth() {
@@ -110,13 +113,13 @@ impl Stack {
         bytes
     }
 
-    /// Gives back the pages of a resting context's stack that lie at least a page below its stack pointer `sp`.
-    /// Returns how many bytes.
+    /// Gives back the pages of a suspended context's stack that lie at least a page below its stack
+    /// pointer `sp`. Returns how many bytes.
     ///
     /// # Safety
     ///
-    /// The context that uses this stack rests with the stack pointer `sp` (or a lower one was passed), does not go on
-    /// before this returns, and nobody holds a reference to memory below `sp`.
+    /// The context that uses this stack is suspended with a stack pointer of `sp` or higher, is not
+    /// resumed before this returns, and nobody holds a reference to memory below `sp`.
     ///
     /// # Examples
     ///
@@ -167,7 +170,7 @@ impl Stack {
     }
 }
 
-/// Whether the kernel took the pages. It refuses for locked memory, which is then meant to stay.
+/// Whether the kernel took the pages. It refuses to take locked memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Discard {
     Done,

@@ -29,12 +29,12 @@ pub const MAX_SIZE: usize = 1 << 30;
 const FLOOR: usize = 32 << 10;
 /// What a signal handler that runs on the goroutine's stack may use, beside the kernel's frame.
 const HANDLER_ROOM: usize = 16 << 10;
-/// The guard below stacks up to `WIDE_FROM` bytes: wide enough for any frame with stack probes, narrow enough that a
-/// 256 KiB stack's page tables cost 544 bytes.
+/// The guard of stacks smaller than `WIDE_FROM`: wide enough for any frame with stack probes, narrow
+/// enough that a 256 KiB stack's page tables cost 545 bytes.
 const GUARD: usize = 16 << 10;
 const WIDE_GUARD: usize = 64 << 10;
 const WIDE_FROM: usize = 1 << 20;
-/// Address space mapped at a time.
+/// The most address space that is mapped at a time, except for a stack that is larger.
 const SLAB: usize = 64 << 20;
 
 /// Number of classes.

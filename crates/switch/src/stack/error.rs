@@ -1,4 +1,5 @@
-//! What is reported when no stack can be had. Every text names how many there are, the limit and the remedy.
+//! What is reported when no stack can be had. Every text names how many are handed out, the limit
+//! and the remedy.
 
 use core::fmt;
 use std::io;
@@ -6,7 +7,8 @@ use std::io;
 use super::StackClass;
 use crate::sys::Errno;
 
-/// No stack could be had. Nothing is lost: asking again after others were given back may succeed.
+/// No stack could be had. The error changes nothing: a retry may succeed once other stacks were
+/// given back.
 ///
 /// # Examples
 ///
@@ -37,7 +39,7 @@ pub(crate) enum LimitMet {
 }
 
 impl OutOfStacks {
-    /// How many stacks of the wanted size are in use.
+    /// How many stacks of the wanted size are handed out, those in caches included.
     ///
     /// # Examples
     ///

@@ -6,8 +6,9 @@
 //! | `Poison` | 6.6 | no | SIGBUS, `BUS_MCEERR_AR` |
 //! | `Mprotect` | any | two per stack | SIGSEGV, `SEGV_ACCERR` |
 //!
-//! Invariants: guards are installed before anything in the slab is touched, and no one ever removes them; every
-//! slab tries the rungs anew, because what works can depend on the slab (locked memory refuses the first two).
+//! Invariants: guards are installed before anything in the slab is touched, and are never removed;
+//! every slab tries the rungs anew, because what works can depend on the slab (locked memory refuses
+//! the first two).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +19,7 @@ use crate::uffd::Uffd;
 
 /// Mappings that `Mprotect` leaves for the rest of the process: allocator, threads, libraries.
 const MAP_RESERVE: usize = 1024;
-/// The kernel's own default, where `/proc` can't tell.
+/// The kernel's own default, used where `/proc` can't be read.
 const DEFAULT_MAX_MAP_COUNT: usize = 65_530;
 
 /// A way of making guards. Public for tests only.
@@ -42,7 +43,7 @@ pub(crate) enum Ladder {
     Only(GuardRung),
 }
 
-/// Makes guards for one pool, and keeps what that takes.
+/// Makes guards for one pool, and keeps the state for that.
 #[derive(Debug)]
 pub(crate) struct Guards {
     ladder: Ladder,
@@ -74,7 +75,8 @@ impl Guards {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).used
     }
 
-    /// Guards every stack of the slab, or fewer: then the slab is cut to those that are guarded.
+    /// Guards the stacks of the slab. If only some can be guarded, cuts the slab to those; if none
+    /// can, it is an error.
     pub(crate) fn install(&self, slab: &mut Slab) -> Result<(), LimitMet> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let rungs: &[GuardRung] = match &self.ladder {

@@ -12,8 +12,9 @@
 //!              ^ high() - 4096                              (only while free)      ^ top()           ^ high()
 //! ```
 //!
-//! Files, each using only those before it: `class` (sizes), `slab` (mappings), `guard` (three rungs), `canary` (how
-//! deep was it used), `magazine` (lists inside free stacks), `pool` (shared, locked), `cache` (one owner, no lock).
+//! Files, from the bottom up: `class` (sizes), `error` (no stack can be had), `canary` (how deep was
+//! it used), `slab` (mappings), `guard` (three rungs), `magazine` (lists inside free stacks), `pool`
+//! (shared, locked), `cache` (one owner, no lock).
 //!
 //! Invariants:
 //!
@@ -42,11 +43,12 @@ pub use error::OutOfStacks;
 pub use guard::GuardRung;
 pub use pool::{StackPool, StackStats};
 
-/// Cache lines by which neighbouring stacks' tops differ, times this many colours: 0 to 960 bytes.
+/// The tops of neighbouring stacks differ by a cache line, in this many steps: they lie 0 to 960
+/// bytes below the highest address.
 const COLOURS: u32 = 16;
 
-/// A stack: the owner of its memory. Give it back to a [`StackCache`] or a [`StackPool`]; one that is dropped instead
-/// is leaked, nothing worse (whatever context last used it may still be looked at).
+/// A stack: the owner of its memory. Give it back to a [`StackCache`] or a [`StackPool`]; one that
+/// is dropped instead is leaked, nothing worse (its memory stays readable).
 ///
 /// # Examples
 ///
@@ -78,8 +80,9 @@ unsafe impl Sync for Stack {}
 /// What is known about a stack, in one word: its number within its class, which chooses the colour (bits 16 and up),
 /// its depth (8 to 15), its class (0 to 7).
 ///
-/// A word, not a struct, because a free stack's handle is stored by one function and soon loaded by another: fields
-/// stored one by one and loaded together miss the CPU's store forwarding (18 instead of 7 ns per push and pop).
+/// A word, not a struct, because one function stores a free stack's handle and another soon loads
+/// it: fields that are stored one by one and loaded together miss the CPU's store forwarding (18
+/// instead of 7 ns per push and pop).
 #[derive(Debug, Clone, Copy)]
 struct Traits(u64);
 
@@ -116,8 +119,9 @@ impl Traits {
 }
 
 impl Stack {
-    /// Where the first frame goes: 16-aligned, and lower than [`high`](Stack::high) by up to 960 bytes that depend on
-    /// the stack, so that the hot ends of many stacks do not compete for the same cache sets.
+    /// Where the first frame goes: 16-aligned, and 0 to 960 bytes below [`high`](Stack::high). The
+    /// distance differs between stacks, so that their hot ends do not compete for the same cache
+    /// sets.
     ///
     /// # Examples
     ///

@@ -1,11 +1,14 @@
-//! The pool that all caches share: one locked list per class. Maps slabs when nothing is left.
+//! The pool that all caches share: one lock and its lists per class. Maps slabs when nothing is left.
 //!
-//! Invariants, per class: `stacks` = all ever mapped; `free` = those in `singles`, `rack` and `fresh`; the rest is
-//! handed out (to callers or caches). Stacks are handed out used ones first, last-in first-out, then untouched ones
-//! by bumping an address, without touching them. Slabs are never unmapped, not even when a pool is dropped.
+//! Invariants, per class: `stacks` = all ever mapped; `free` = those in `singles`, `rack` and
+//! `fresh`, and those that `trim_class` has taken out for a moment; the rest is handed out (to
+//! callers or caches). Stacks are handed out used ones first, last-in first-out, then untouched ones
+//! by bumping an address, without touching them. Slabs are never unmapped, not even when a pool is
+//! dropped.
 //!
-//! Locks: a class's lock, then the guards' lock (inside `Guards`). System calls are made under a class's lock only
-//! to map a slab; canaries are checked and pages are given back without it.
+//! Locks: a class's lock, then the guards' lock (inside `Guards`). Under a class's lock this crate
+//! makes system calls only to map and guard a slab; canaries are checked and pages are given back
+//! without it.
 
 use core::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +21,7 @@ use super::slab::{Fresh, Slab};
 use super::{OutOfStacks, Stack, StackClass};
 use crate::sys::{self, Paging};
 
-/// All stacks that are not in use, for all sizes. Usually one, in a `static`.
+/// The free stacks of all sizes. A program usually has one pool, in a `static`.
 ///
 /// # Examples
 ///
@@ -51,7 +54,8 @@ pub struct StackPool {
 pub struct StackStats {
     /// Slabs mapped.
     pub slabs: usize,
-    /// Of these, how many are smaller than usual, because memory is locked or strictly accounted here.
+    /// Of these, how many are smaller than usual, because memory is locked, strictly accounted or
+    /// limited here, or because mappings ran out.
     pub small_slabs: usize,
     /// Stacks in all slabs.
     pub stacks: usize,
@@ -131,7 +135,8 @@ impl StackPool {
         }
     }
 
-    /// Gives one stack back, to be handed out next. If it was used deeply, its pages go back to the system first.
+    /// Gives one stack back; it is the next to be handed out. If it was used deeply, its pages go
+    /// back to the system first.
     ///
     /// # Examples
     ///
@@ -196,8 +201,9 @@ impl StackPool {
         self.guards.used()
     }
 
-    /// Gives back all memory of the stacks now in the pool, except each one's top page, and says how many bytes. Asks
-    /// the kernel page by page, so it also finds what no canary showed. For a monitor thread, every few minutes.
+    /// Gives the memory of the used stacks in the pool back to the system, except each one's top
+    /// page, and returns how many bytes. Asks the kernel which pages are in memory, so it also finds
+    /// what no canary showed. For a monitor thread, every few minutes.
     ///
     /// # Examples
     ///
@@ -332,7 +338,8 @@ impl ClassPool {
     }
 }
 
-/// Trims one class: its lists are taken out as they are, and come back magazine by magazine.
+/// Trims one class: takes its lists out, and gives them back magazine by magazine. Meanwhile the
+/// stacks still count as free, but the pool can't hand them out.
 fn trim_class(class: &Mutex<ClassPool>) -> usize {
     let lock = || class.lock().unwrap_or_else(PoisonError::into_inner);
     let mut rack = {

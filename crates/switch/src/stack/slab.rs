@@ -1,4 +1,4 @@
-//! A slab: one mapping that holds stacks of one class, each below it its guard.
+//! A slab: one mapping that holds stacks of one class, each with its guard below it.
 //!
 //! ```text
 //!  low                                                                high
@@ -6,8 +6,9 @@
 //!  |<------------ stride ----------->|
 //! ```
 //!
-//! Invariants: a slab that leaves this file guarded is never unmapped, and neither are its guards removed: stacks
-//! live as long as the process. Nothing in it is touched here.
+//! Invariants: once the stacks of a slab can be handed out ([`Slab::into_fresh`]), neither the slab
+//! is unmapped nor a guard removed: stacks live as long as the process. Nothing in it is touched
+//! here.
 
 use core::ptr::NonNull;
 
@@ -101,7 +102,7 @@ impl Fresh {
         Some(stack)
     }
 
-    /// Splits up to `max` stacks off.
+    /// Splits off up to `max` stacks.
     pub(crate) fn take(&mut self, max: u32) -> Fresh {
         let n = max.min(self.left);
         let taken = Fresh { next: self.next, left: n, index: self.index, class: self.class };
