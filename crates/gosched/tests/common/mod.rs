@@ -193,7 +193,8 @@ impl Child {
         let killer = thread::spawn(move || {
             let late = end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
             if late {
-                // SAFETY: the child is not yet waited for, or just now: its id is its own.
+                // SAFETY: `kill` touches no memory. The child has not been reaped, unless it ended
+                // this very moment.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
             late
