@@ -156,11 +156,13 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_s
 ///         listener.shutdown().unwrap();
 ///     });
 ///     assert_eq!(served, 1);
-/// # drop(client); // Under a context that has ended nothing is accepted, although a client waits.
-/// let ctx = gosched::context::background().with_cancel(); ctx.cancel(); let listener =
-/// TcpListener::bind("127.0.0.1:0").unwrap(); let client =
-/// TcpStream::connect(listener.local_addr().unwrap()).unwrap(); gosched::context::enter(&ctx, ||
-/// gosched_examples::accept_each(&listener, |_, _| unreachable!()));
+/// # drop(client);
+///     // Under a context that has ended nothing is accepted, although a client waits.
+///     let ctx = gosched::context::background().with_cancel();
+///     ctx.cancel();
+///     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+///     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+///     gosched::context::enter(&ctx, || gosched_examples::accept_each(&listener, |_, _| unreachable!()));
 /// # drop(client);
 /// });
 /// ```

@@ -147,7 +147,8 @@ fn foreign_threads_alone() {
     });
 }
 
-/// S18: a goroutine that waits for a channel does not block its thread: with one P, 10,000 of them wait at once.
+/// S18: a goroutine that waits for a channel does not block its thread: with one P, 10,000 of them
+/// wait at once. (Seen to fail with one receiver too few.)
 #[test]
 fn ten_thousand_wait_at_once() {
     child("ten_thousand_wait_at_once", || {
