@@ -1,10 +1,10 @@
-//! What a row has to reach (D8, `docs/design.md`), and whether it did.
+//! The aim of a row (D8, `docs/design.md`), and whether it was met.
 
 use std::fmt;
 
 use crate::peer::Peer;
 
-/// What gosched's figure is held against.
+/// What gosched's figure is compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aim {
     /// No more than so many times another runtime's figure.
@@ -28,7 +28,7 @@ pub enum Verdict {
 }
 
 impl Aim {
-    /// Compares `ours` with what `figure` says of the runtime that is the measure.
+    /// Compares `ours` with the figure of the runtime that the aim names.
     pub fn judge(self, ours: Option<f64>, figure: impl Fn(Peer) -> Option<f64>) -> Verdict {
         let (bound, holds): (_, fn(f64, f64) -> bool) = match self {
             Aim::AtMost(factor, peer) => {

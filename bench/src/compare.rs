@@ -1,5 +1,5 @@
-//! All measurements. The runtimes take turns within each round, and every round begins with the next
-//! one: so a machine that gets slower or busier meanwhile does so for all of them.
+//! All measurements, interleaved. In each round every runtime runs once, and each round begins with
+//! the next runtime: so a machine that gets slower or busier meanwhile does so for all of them.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ pub fn compare(workloads: &[&'static Workload], programs: &Programs, plan: Plan)
     outcomes
 }
 
-/// A runtime that failed is not asked again.
+/// One measurement. A runtime that has failed at this workload is skipped.
 fn measure_once(
     workload: &Workload,
     peer: Peer,

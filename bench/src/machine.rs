@@ -1,13 +1,13 @@
-//! What we run on, for whoever reads the figures later.
+//! The machine, described for readers of the figures.
 
 use std::fs::read_to_string;
 use std::thread::{available_parallelism, sleep};
 use std::time::Duration;
 
-/// With more CPUs than this busy before we start, the figures suffer.
+/// If more CPUs than this are busy before the start, the figures suffer.
 const QUIET: f64 = 0.2;
 
-/// How long we look at what others do.
+/// How long the load by other programs is measured.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The machine.
@@ -24,7 +24,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one, now. Takes half a second, in which we do nothing ourselves.
+    /// This machine, now. Takes half a second, in which this process does nothing.
     pub fn here() -> Machine {
         let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown CPU");
@@ -51,7 +51,7 @@ impl Machine {
     }
 }
 
-/// What all CPUs did since the start: all, and idle.
+/// The ticks of all CPUs since the start of the machine: in all, and idle.
 #[derive(Debug, Clone, Copy)]
 struct Ticks {
     all: f64,

@@ -1,4 +1,5 @@
-//! The command: build, measure, show. Ends with 0 if every measurement worked, met aims or not.
+//! The command: build, measure, show. The status is 0 if every measurement worked, whether or not
+//! aims were met.
 
 #![forbid(unsafe_code)]
 

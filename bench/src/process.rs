@@ -40,7 +40,7 @@ impl Program {
         figures(&run(&self.path, &arguments(workload, procs, sizes))?)
     }
 
-    /// Runs one workload once that only serves, with wrk as its client.
+    /// Runs one workload that only serves once, with wrk as its client.
     pub fn measure_served(
         &self,
         workload: &str,

@@ -1,5 +1,5 @@
 //! Building the programs that run the workloads. One that cannot be built is left out with a note;
-//! the comparison goes on with the others.
+//! the comparison continues with the others.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,7 +14,7 @@ use crate::process::Program;
 use crate::rows::Workload;
 use crate::wrk::{self, Wrk};
 
-/// The programs there are, and what is to be said about them.
+/// The programs that were built, and notes about the others.
 #[derive(Debug, Default)]
 pub struct Programs {
     /// By runtime.

@@ -1,5 +1,4 @@
-//! How far we are, on stderr: one line that is rewritten on a terminal, one line per workload
-//! elsewhere.
+//! Progress, on stderr: one line that is rewritten on a terminal, one line per workload elsewhere.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
-//! The table: what is run, at which size, and what has to be reached.
+//! The table: the workloads, their sizes, and the aims.
 //!
-//! A workload is a function of the same name in every program under `peers/` and in `go/`. One that
-//! lacks it shows a dash. Each figure a workload prints (`ns=…`, `bytes=…`) can be a row.
+//! A workload has an entry of the same name in every program under `peers/` and in `go/`. A program
+//! without it shows a dash. Each figure a workload prints (`ns=…`, `bytes=…`) can be a row.
 
 use crate::aim::Aim::{self, AtLeast, AtMost, Within};
 use crate::peer::Peer::{self, Go, May, Threads, Tokio};
@@ -9,10 +9,10 @@ use crate::peer::Peer::{self, Go, May, Threads, Tokio};
 /// A size's name and number, given to the programs as `name=number`.
 pub type Size = (&'static str, u64);
 
-/// Something that every runtime does in its own best way.
+/// Work that every runtime does in the way that is best for it.
 #[derive(Debug)]
 pub struct Workload {
-    /// The functions' name.
+    /// The name of its entry in the programs.
     pub name: &'static str,
     /// What it does.
     pub about: &'static str,
@@ -20,7 +20,7 @@ pub struct Workload {
     pub sizes: &'static [Size],
     /// What is smaller under `--quick`.
     pub quick: &'static [Size],
-    /// What cannot be as large on some runtimes. Their figures are shown in brackets.
+    /// Sizes that must be smaller on some runtimes, whose figures are then shown in brackets.
     pub limits: &'static [(Peer, &'static [Size])],
     /// Which figures are shown.
     pub rows: &'static [Row],
@@ -33,11 +33,12 @@ pub struct Row {
     pub title: &'static str,
     /// What the workload calls it.
     pub metric: &'static str,
-    /// What gosched's has to reach.
+    /// The aim for gosched's figure.
     pub aim: Aim,
 }
 
-/// Those whose programs only serve. Their client is wrk (`wrk.rs`), which takes their sizes `connections` and `seconds`.
+/// The workloads whose programs only serve. Their client is wrk (`wrk.rs`), which takes the sizes
+/// `connections` and `seconds`.
 const SERVED: &[&str] = &["http_hello"];
 
 /// All of them, in the table's order.

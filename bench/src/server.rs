@@ -24,7 +24,7 @@ impl Server {
         let (sender, first) = mpsc::channel();
         thread::spawn(move || {
             let mut line = String::new();
-            // What cannot be read is as good as nothing.
+            // An output that cannot be read counts as empty.
             let _ = output.map(|mut output| output.read_line(&mut line));
             sender.send(line)
         });
@@ -44,7 +44,8 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Does not leave it to the end of its input: a hung one must not be in the way of the next.
+    /// Kills the process instead of waiting until it sees the end of its input: one that hangs must
+    /// not disturb the next measurement.
     fn drop(&mut self) {
         process::kill(&mut self.child);
     }

@@ -1,4 +1,4 @@
-//! Medians and spread. No means: one descheduled run would spoil them.
+//! Medians and spread. No means: one run that the kernel interrupted would spoil them.
 
 /// The middle of the sorted values, or of their middle two.
 pub fn median(values: &[f64]) -> Option<f64> {

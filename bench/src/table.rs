@@ -7,7 +7,7 @@ use crate::peer::Peer;
 use crate::rows::{Row, Scale};
 use crate::stats;
 
-/// Above this, a figure is marked: its runs differed much.
+/// Above this spread a figure is marked as noisy.
 const NOISY: f64 = 0.2;
 
 /// How a cell is set.

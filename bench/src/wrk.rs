@@ -36,7 +36,8 @@ impl Wrk {
     }
 }
 
-/// Reads a report of wrk's: answers per second, and the time in which 99 % of them came. One with errors is no measurement.
+/// Reads a report of wrk: answers per second, and the time within which 99 % of them came. A report
+/// with errors is an error.
 fn figures(report: &str) -> Result<Figures, String> {
     let after = |start| report.lines().find_map(|line| line.trim().strip_prefix(start)).map(str::trim);
     for errors in ["Socket errors:", "Non-2xx or 3xx responses:"] {

@@ -1,11 +1,13 @@
-//! Instructions per operation, counted by valgrind, compared with those that are written down in `expected.txt`.
+//! Instructions per operation, counted by valgrind and compared with `expected.txt`.
 //!
-//! Seconds are noisy, instructions are not: the same binary gives the same count within a fraction of a percent, whatever
-//! else the machine does. What they don't show: cache misses, contention, system calls.
+//! Seconds are noisy, instructions are not: the same binary gives the same count within a fraction
+//! of a percent, whatever else the machine does. They don't show cache misses, contention and the
+//! cost of system calls.
 //!
-//! An operation is counted as the difference of two runs, of `n` and of `2 n` operations, divided by `n`, so that starting
-//! and ending fall out. One P: valgrind runs one thread at a time. What the monitor does meanwhile, and a preemption now and
-//! then, can only add to a count; so it is the least of up to three.
+//! An operation is counted as the difference of two runs, of `n` and of `2 n` operations, divided
+//! by `n`, so that start and end of the process cancel out. One P: valgrind runs one thread at a
+//! time. The monitor and an occasional preemption can only add to a count, so the least of up to
+//! three counts.
 
 mod expected;
 mod rows;
@@ -18,14 +20,15 @@ use std::process::{Command, ExitCode};
 use expected::{Counts, Expected};
 use rows::{ROWS, Row};
 
-/// How much more than what is written down a count may be, in percent.
+/// By how much a count may exceed the expected one, in percent.
 const TOLERANCE: f64 = 2.0;
-/// The same for operations whose way depends on the clock: a preemption, a look of the monitor's, or how long somebody has waited
-/// decides what the scheduler learns of them. (Counts of an unchanged binary: ping-pong 1,333 to 1,364, a socket 263 to 278.)
+/// The same for operations whose path depends on the clock: on preemptions, on ticks of the
+/// monitor, or on how long a goroutine has waited. (Counts of an unchanged binary: ping-pong 1,333
+/// to 1,364, a socket 263 to 278.)
 const LOOSE: f64 = 8.0;
 /// Their names.
 const BY_THE_CLOCK: &[&str] = &["ping_pong", "select", "recv_timeout", "mutex_waited", "socket"];
-/// How often an operation is counted at most.
+/// How often an operation is counted, at most.
 const TRIES: usize = 3;
 
 const USAGE: &str = "usage: bench-instructions [--write] [NAME...]";
@@ -111,7 +114,7 @@ fn compare<'r>(rows: impl Iterator<Item = &'r Row>, write: bool) -> Result<ExitC
     Ok(ExitCode::FAILURE)
 }
 
-/// The least of several counts; of one, if that is within `enough`.
+/// The least of up to [`TRIES`] counts; stops at the first one within `enough`.
 fn least(row: &Row, enough: Option<f64>) -> Result<f64, String> {
     let mut least = f64::INFINITY;
     for _ in 0..TRIES {
@@ -148,7 +151,7 @@ fn valgrind(arg: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// Who has made the instructions, and for which kind of CPU the C library chooses its own.
+/// The compiler, and the maker of the CPU, by which the C library chooses its copying routines.
 fn compiler() -> String {
     let out = Command::new("rustc").arg("--version").output();
     let rustc = out.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
@@ -171,7 +174,7 @@ mod tests {
         assert!(BY_THE_CLOCK.iter().all(|name| names.contains(name)));
     }
 
-    /// Each operation runs as often as it is told to, small numbers included.
+    /// Each operation runs, also a small number of times.
     #[test]
     fn every_operation_runs() {
         gosched::run(|| ROWS.iter().for_each(|row| (row.run)(200)));

@@ -1,4 +1,5 @@
-//! The operations that are counted. Each does its operation `n` times, on one P, in the main goroutine.
+//! The operations that are counted. Each function does its operation `n` times (rounded down to
+//! whole batches), on one P, from the main goroutine.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -15,7 +16,7 @@ pub struct Row {
     pub name: &'static str,
     /// What is counted once.
     pub title: &'static str,
-    /// How often, in the shorter of two runs.
+    /// How many operations the shorter of the two runs makes.
     pub n: usize,
     pub run: fn(usize),
 }

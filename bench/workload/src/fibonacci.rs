@@ -1,6 +1,6 @@
-//! The number that a parallel computation of it must give.
+//! Fibonacci numbers, to check those that are computed in parallel.
 
-/// The `n`th Fibonacci number, the quick way.
+/// The `n`th Fibonacci number, by a loop.
 pub fn fibonacci(n: u64) -> u64 {
     (0..n).fold((0, 1), |(this, next), _| (next, this + next)).0
 }

@@ -8,7 +8,8 @@ use crate::sample::Sample;
 /// The longest sleep of [`sleep_of`].
 pub const LONGEST: Duration = Duration::from_secs(1);
 
-/// How long sleeper number `i` sleeps: anything up to [`LONGEST`], spread evenly, near ones far apart.
+/// How long sleeper number `i` sleeps: less than [`LONGEST`], spread evenly; neighbours sleep for
+/// very different times.
 pub fn sleep_of(i: u64) -> Duration {
     Duration::from_micros(i.wrapping_mul(7_919) % LONGEST.as_micros() as u64)
 }
@@ -18,21 +19,21 @@ pub fn sleep_of(i: u64) -> Duration {
 pub struct Lateness(AtomicU64);
 
 impl Lateness {
-    /// One that slept for `d` since `start` has woken.
+    /// Notes that a sleeper that slept for `d` from `start` on has woken.
     pub fn note(&self, start: Instant, d: Duration) {
         let late = start.elapsed().saturating_sub(d);
         self.0.fetch_add(late.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// In milliseconds: by how much all `n` sleepers together, which took `elapsed`, overshot the longest sleep, and how late
-    /// one was on average.
+    /// In milliseconds: by how much `elapsed`, the time of all `n` sleepers, exceeds the longest
+    /// sleep, and how late a sleeper was on average.
     pub fn sample(&self, elapsed: Duration, n: u64) -> Sample {
         let mean = self.0.load(Ordering::Relaxed) as f64 / n as f64 / 1e6;
         Sample::of("overshoot_ms", elapsed.saturating_sub(LONGEST).as_secs_f64() * 1e3).and("late_ms", mean)
     }
 }
 
-/// Sleeps for 1 ms `n` times: the lateness that half of them, and all but 1 %, stay below, in microseconds.
+/// The median and the 99th percentile of these latenesses, in microseconds.
 pub fn percentiles(mut late: Vec<Duration>) -> Sample {
     late.sort_unstable();
     let at = |percent: usize| late[(late.len() - 1) * percent / 100].as_secs_f64() * 1e6;

@@ -1,4 +1,4 @@
-//! What the Rust programs under comparison share. `go/protocol.go` is the same for Go.
+//! What the compared Rust programs share. `go/protocol.go` is the same for Go.
 //!
 //! A program is called in one of two ways:
 //!

@@ -1,6 +1,6 @@
 //! How much memory this process occupies.
 
-/// Bytes of memory in use now, page tables included: a million stacks need many of those.
+/// Bytes of resident memory, page tables included: a million stacks need many of those.
 ///
 /// # Panics
 ///
@@ -10,7 +10,7 @@ pub fn resident() -> u64 {
     ["VmRSS:", "VmPTE:"].iter().map(|field| kib(&status, field) * 1024).sum()
 }
 
-/// Bytes that each of `n` things added since there were `before`.
+/// Bytes of growth since `before`, for each of `n` things.
 pub fn grown_by_each(before: u64, n: u64) -> f64 {
     (resident() as f64 - before as f64) / n as f64
 }

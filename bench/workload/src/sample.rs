@@ -1,4 +1,4 @@
-//! The figures one run gives, and the line they are printed as.
+//! The figures of one run, and the line in which they are printed.
 
 use std::fmt;
 use std::time::Duration;

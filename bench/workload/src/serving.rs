@@ -1,4 +1,4 @@
-//! What a program does that only serves, and is loaded by a client of the harness's.
+//! For programs that only serve, and are loaded by a client that the harness starts.
 
 use std::net::SocketAddr;
 use std::{io, process, thread};
@@ -6,7 +6,8 @@ use std::{io, process, thread};
 /// What `http_hello` answers with. `go/http.go` has the same.
 pub const GREETING: &str = "Hello, World";
 
-/// Tells the harness where this program serves, and ends it when its input does: so it cannot outlive the harness.
+/// Prints the port for the harness, and ends the process at the end of its input: so it cannot
+/// outlive the harness.
 pub fn announce(address: SocketAddr) {
     println!("port={}", address.port());
     thread::spawn(|| {

@@ -1,7 +1,8 @@
-//! A chat server: what one says goes to all others. Each client has a goroutine that reads and one that writes; a hub, which
-//! alone knows who is there, passes lines from the ones to the others over channels. Ctrl-C cancels the context that everything
-//! runs in, and the server ends gracefully: the listener is closed, everybody is told, connections are given some time to end,
-//! and who has not by then is named, with its stack.
+//! A chat server: what one client says goes to all others. Each client has a goroutine that reads
+//! and one that writes. A hub, which alone knows the clients, passes lines from readers to writers
+//! over channels. Ctrl-C cancels the context under which everything runs, and the server ends
+//! gracefully: the listener is closed, clients get a farewell, connections have some time to end,
+//! and those that have not ended by then are named, with their stacks.
 //!
 //! `cargo run --release -p gosched-examples --example chat`, then several `nc 127.0.0.1 7778`.
 
@@ -24,9 +25,9 @@ A chat server, on 127.0.0.1:7778 unless told otherwise (port 0: any that is free
 name; every other goes to everybody else. Ctrl-C ends it: everybody is told, and who does not take it in is named, with
 status 1.";
 
-/// Lines that may wait for a slow client; who has more is dropped.
+/// Lines that may wait for a slow client; a client with more is dropped.
 const PATIENCE: usize = 100;
-/// How long a line may take to be written to one who does not read.
+/// How long writing a line may take if the client does not read.
 const STALLED: Duration = Duration::from_secs(30);
 /// How long connections are given to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -38,7 +39,7 @@ enum Event {
     Leaves { id: usize },
 }
 
-/// One who has connected.
+/// A client that has connected.
 struct Client {
     id: usize,
     peer: SocketAddr,
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
         let listener = listen(address)?;
         let ctx = until_interrupted()?;
         let (events, inbox) = bounded(PATIENCE);
-        // It goes on until the last client has left.
+        // The hub ends when the last client has left.
         let hub = go(move || hub(&inbox));
         let connections = Connections::new();
         let mut id = 0;
@@ -77,7 +78,7 @@ fn main() -> ExitCode {
 fn serve(client: &Client, writers: &Connections) {
     let id = client.id;
     let (lines, outbox) = bounded(PATIENCE);
-    // The farewell is written when the context has ended already, so not in it.
+    // The farewell is written after the context has ended, so the writer does not run under it.
     let writer = context::enter(&context::background(), || {
         let stream = Arc::clone(&client.stream);
         writers.go(format_args!("{}, writing", client.peer), move || write_all(&stream, &outbox))
@@ -87,14 +88,15 @@ fn serve(client: &Client, writers: &Connections) {
     match input.next() {
         Some(Ok(name)) => {
             tell(Event::Joins { id, name, lines });
-            // What is there to be read can be read also when the context has ended, and some never pause.
+            // Data that has arrived can be read also after the context has ended, and some clients
+            // never pause.
             let ctx = context::current();
             for line in input.map_while(Result::ok).take_while(|_| !ctx.is_cancelled()) {
                 tell(Event::Says { id, line });
             }
             tell(Event::Leaves { id });
         }
-        // Gone without a name: there is nothing to write, and the writer ends.
+        // The client left without a name: there is nothing to write, and the writer ends.
         _ => drop(lines),
     }
     let _ = writer.join();
@@ -112,7 +114,7 @@ fn write_all(mut stream: &TcpStream, lines: &Receiver<Arc<str>>) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-/// Knows who is there, and passes on what they say.
+/// Knows the clients, and passes on what they say.
 fn hub(inbox: &Receiver<Event>) {
     let mut clients: HashMap<usize, (String, Sender<Arc<str>>)> = HashMap::new();
     for event in inbox {
@@ -136,7 +138,7 @@ fn hub(inbox: &Receiver<Event>) {
             },
         };
         let text: Arc<str> = text.into();
-        // Who has so many lines to read has fallen asleep.
+        // A client with too many unread lines is dropped.
         clients.retain(|id, (_, lines)| *id == from || lines.try_send(Arc::clone(&text)).is_ok());
     }
 }

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         let ctx = until_interrupted()?;
         context::enter(&ctx, || {
             accept_each(&listener, |stream, _peer| {
-                // What goes wrong with one connection is that connection's affair.
+                // An error of one connection ends that connection only.
                 go(move || io::copy(&mut &stream, &mut &stream));
             });
         });

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
                     let _ = stream.set_nodelay(true);
                     let connection =
                         http1::Builder::new().timer(Timer).serve_connection(stream, service_fn(hello));
-                    // What goes wrong with one connection is that connection's affair.
+                    // An error of one connection ends that connection only.
                     block_on(connection)
                 });
             });

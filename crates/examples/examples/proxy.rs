@@ -1,4 +1,5 @@
-//! A TCP proxy: whatever comes to one address goes to another, and back. Two goroutines for each connection, with `io::copy`.
+//! A TCP proxy: connections to one address are forwarded to another. Two goroutines for each
+//! connection, with `io::copy`.
 //!
 //! `cargo run --release -p gosched-examples --example proxy -- 127.0.0.1:8000 127.0.0.1:7777`
 
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Passes on both ways until both sides have ended.
+/// Passes data on in both directions until both sides have ended.
 fn forward(client: TcpStream, target: &str) -> io::Result<()> {
     let server = TcpStream::connect(target)
         .map_err(|error| io::Error::new(error.kind(), format!("cannot connect to {target}: {error}")))?;
@@ -50,7 +51,7 @@ fn forward(client: TcpStream, target: &str) -> io::Result<()> {
     back.join().unwrap_or_else(|_| Err(io::Error::other("the way back panicked")))
 }
 
-/// Passes on one way; at its end the other side is told that no more comes.
+/// Passes data on in one direction; at its end, shuts down the target's writing side.
 fn copy(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<()> {
     let copied = io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Write);

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// A failure of TLS or of a file, in its own words.
+/// Makes a [`Failure`] of an error of TLS or of a file.
 fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Failure {
     move |error| Failure::new(format!("{what}: {error}"))
 }

@@ -1,5 +1,6 @@
-//! A client that was written for tokio (hyper-util's, with a pool of connections and tokio's sockets and tasks), unchanged, called
-//! from a goroutine: `async-compat` lends it a tokio, and `block_on` parks the goroutine meanwhile.
+//! A client that was written for tokio (hyper-util's, with a pool of connections and tokio's
+//! sockets and tasks), unchanged, called from a goroutine: `async-compat` provides a tokio runtime,
+//! and `block_on` parks the goroutine meanwhile.
 //!
 //! `cargo run --release -p gosched-examples --example tokio_client -- http://127.0.0.1:8080/`
 

@@ -1,4 +1,5 @@
-//! The goroutines that a server waits for when it ends, and what it says of those that don't end in time.
+//! The goroutines that a server waits for when it ends, and the report about those that don't end
+//! in time.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use gosched::{JoinHandle, runtime, thread};
 
 use crate::Failure;
 
-/// What the names of all these goroutines begin with: so they are found among the others.
+/// The names of these goroutines begin with this, so that they are found in a dump.
 const NAME: &str = "connection ";
 
 /// The connections of a server: goroutines that are counted, and named after their peers.
@@ -28,7 +29,7 @@ const NAME: &str = "connection ";
 #[derive(Clone, Debug, Default)]
 pub struct Connections(WaitGroup);
 
-/// One that was counted in, and is counted out when this is dropped: also by a panic.
+/// Counts a goroutine out when it is dropped, also by a panic.
 struct Counted(WaitGroup);
 
 impl Drop for Counted {
@@ -73,7 +74,8 @@ impl Connections {
         spawned.unwrap_or_else(|error| panic!("cannot start a goroutine: {error}"))
     }
 
-    /// Waits until all have ended, for `grace` at most; the failure names those that have not, with their stacks.
+    /// Waits until all have ended, for `grace` at most. The failure names those that have not, with
+    /// their stacks.
     ///
     /// ```
     /// use gosched::time::Duration;
@@ -96,7 +98,8 @@ impl Connections {
     }
 }
 
-/// What the dump says of connections: its paragraphs are goroutines, whose names are in the first line.
+/// The parts of the dump about connections: its paragraphs are goroutines, with the name in the
+/// first line.
 fn stragglers(dump: &str) -> String {
     let name = format!(" \"{NAME}");
     let goroutines = dump.split("\n\n").map(str::trim_end);

@@ -1,5 +1,6 @@
-//! What the network examples share: a command line with `--help`, errors that say what to do, a loop that accepts connections
-//! and survives shortages, Ctrl-C as a cancelled context, and an end that waits for the connections, but not for ever.
+//! What the network examples share: a command line with `--help`, errors that say what to do, a
+//! loop that accepts connections and survives shortages, a context that Ctrl-C cancels, and a
+//! bounded wait for the connections at the end.
 //!
 //! The programs are in `examples/`: `cargo run --release -p gosched-examples --example echo_server -- --help`.
 
@@ -50,8 +51,8 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Runs a program as the main goroutine: `--help` prints `usage`; a failure is said on standard error, with status 1; a wrong
-/// command line with status 2.
+/// Runs a program as the main goroutine. `--help` prints `usage`. A failure is printed on standard
+/// error, with status 1; a wrong number of arguments prints `usage` there, with status 2.
 ///
 /// `main` gets the arguments, of which there are between `least` and `most`.
 ///
@@ -85,7 +86,8 @@ pub fn run(
     }
 }
 
-/// Listens on `address`, and says so on standard output; or says why not, and what to do.
+/// Listens on `address`, and prints it on standard output. The failure says why it can't, and what
+/// to do.
 ///
 /// ```
 /// let listener = gosched_examples::listen("127.0.0.1:0").unwrap();
@@ -133,13 +135,14 @@ pub fn connect(address: &str) -> Result<TcpStream, Failure> {
     })
 }
 
-/// What the first and the longest pause are when descriptors have run out.
+/// The first and the longest pause when descriptors have run out.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
 
-/// Gives each connection to `each`, until the listener is shut down or the context ends.
+/// Accepts connections and passes each to `each`, until the listener is shut down or the context
+/// ends.
 ///
-/// A connection that was broken off before it was taken is passed over. When descriptors or memory run out this is said once,
-/// and tried again after a pause, which grows while it goes on.
+/// A connection that was aborted before it was accepted is skipped. When descriptors or memory run
+/// out, that is printed once, and accepting is tried again after a pause, which grows each time.
 ///
 /// ```
 /// use gosched::net::{TcpListener, TcpStream};
@@ -154,7 +157,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_s
 ///     });
 ///     assert_eq!(served, 1);
 /// # drop(client);
-///     // Also if somebody waits there already, and one after the other.
+///     // Under a context that has ended nothing is accepted, although a client waits.
 ///     let ctx = gosched::context::background().with_cancel();
 ///     ctx.cancel();
 ///     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -195,7 +198,7 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(23 | 24 | 105 | 12))
 }
 
-/// A context that is cancelled by Ctrl-C, or by a polite `kill`.
+/// A context that is cancelled by Ctrl-C (SIGINT) or `kill` (SIGTERM).
 ///
 /// ```
 /// let ctx = gosched_examples::until_interrupted().unwrap();

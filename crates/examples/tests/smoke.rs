@@ -1,4 +1,4 @@
-//! Every example runs, does what it says, tells what it wants, and ends when it is told to.
+//! Every example runs, does what it says, has `--help`, and ends on Ctrl-C.
 
 mod common;
 
@@ -26,7 +26,8 @@ fn all_have_help() {
     }
 }
 
-/// A port in use, an address that is none, a target that is not there, a wrong command line: said in a sentence.
+/// A port in use, an invalid address, a missing target, a wrong command line: each is an error in
+/// one sentence.
 #[test]
 fn errors_say_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -58,7 +59,8 @@ fn echo_server() {
     assert_eq!(streams[0].read(&mut [0; 8]).unwrap_or(0), 0);
 }
 
-/// Out of descriptors: the server says so once, goes on with the connections it has, and takes others when there is room.
+/// Out of descriptors: the server says so once, serves the connections that it has, and accepts
+/// others when there is room.
 #[test]
 fn out_of_descriptors() {
     let server = Server::start_after("ulimit -n 40", "echo_server", &["127.0.0.1:0"]);
@@ -66,7 +68,7 @@ fn out_of_descriptors() {
     echo(&mut streams[0], "still here");
     let first = server.error();
     assert!(first.starts_with("cannot take a connection"), "{first}");
-    // Time to try again, which it does not tell.
+    // Time to try again, without another message.
     std::thread::sleep(Duration::from_millis(300));
     echo(&mut streams[1], "still here");
     // Room for the last ones.
@@ -147,7 +149,7 @@ fn chat() {
     }
 }
 
-/// One who never pauses, so that there is always something to read, does not keep the server from ending.
+/// A client that never pauses does not keep the server from ending.
 #[test]
 fn chat_ends_although_somebody_talks() {
     let server = Server::start("chat", &["127.0.0.1:0"]);
@@ -161,11 +163,11 @@ fn chat_ends_although_somebody_talks() {
     assert_eq!(talker.hear(), "* goodbye");
 }
 
-/// One who never reads can't be told: the server ends all the same, in its time, and says who that is and where its goroutines
-/// are. The others are told.
+/// A client that never reads gets no farewell: the server ends all the same, after its grace time,
+/// and names that client with the stacks of its goroutines. The others get theirs.
 #[test]
 fn chat_names_stragglers() {
-    // Many times what the kernel and the server keep for one who does not read, in all.
+    // In all, many times what the kernel and the server buffer for a client that does not read.
     const LINES: usize = 512;
     const LENGTH: usize = 64 * 1024;
     let server = Server::start("chat", &["127.0.0.1:0"]);
@@ -200,7 +202,7 @@ fn chat_names_stragglers() {
 #[test]
 fn http_hello_and_tokio_client() {
     let server = Server::start("http_hello", &["127.0.0.1:0"]);
-    // By hand: two requests on one connection, then one that is not there.
+    // By hand: two requests on one connection, then one for a page that does not exist.
     let mut stream = server.connect();
     for (path, status) in [("/", "200 OK"), ("/", "200 OK"), ("/no", "404 Not Found")] {
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
@@ -239,7 +241,7 @@ fn tls_echo() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), text);
     }
-    // One that does not speak TLS is told off, and disturbs nobody.
+    // A client that does not speak TLS is disconnected, and the server still works.
     let mut rude = server.connect();
     rude.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
     let _ = rude.read_to_end(&mut Vec::new());

@@ -4,8 +4,9 @@
 //! cargo run --release --example deadlock
 //! ```
 //!
-//! It prints `9 0 1 2 3 4 5 6 7 8`, one a line, as the same program does in Go: the last one created sits in `runnext`, the
-//! others queue. Then nobody can ever run again, which is a fatal error: all goroutines are shown, and the status is 2.
+//! It prints `9 0 1 2 3 4 5 6 7 8`, one a line, as the same program does in Go: the goroutine that
+//! was created last is in `runnext`, the others are in the ring. Then no goroutine can ever run
+//! again, which is a fatal error: all goroutines are shown, and the status is 2.
 
 use gosched::{chan, go, runtime};
 

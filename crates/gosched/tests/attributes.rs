@@ -1,4 +1,5 @@
-//! What `#[gosched::test]` makes of a function: each form, passing and failing. (`#[gosched::main]` has its examples.)
+//! `#[gosched::test]`: each form, passing and failing. (The examples of `#[gosched::main]` test
+//! that macro.)
 
 mod common;
 
@@ -20,7 +21,7 @@ fn may_return_a_result() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A test may be one that should panic.
+/// A test may have `#[should_panic]`.
 #[gosched::test]
 #[should_panic(expected = "as it should")]
 fn may_have_to_panic() {
@@ -84,7 +85,8 @@ fn loops() {
     }
 }
 
-/// After its time a test fails with a dump: who waits for what, by name, and where it was created.
+/// A test that exceeds its limit fails with a dump: each goroutine by name, what it waits for, and
+/// where it was created.
 #[test]
 fn a_hanging_test_dumps_and_fails() {
     let dump = ["did not end within 300ms", "\"stuck\" [park", "[join", "attributes.rs"];

@@ -1,4 +1,5 @@
-//! Announced blocking calls (S19): they keep nobody waiting, and what they return goes with the goroutine.
+//! Announced blocking calls (S19): other goroutines continue meanwhile, and the result belongs to
+//! the goroutine.
 
 mod common;
 
@@ -26,8 +27,8 @@ fn fail_with(errno: i32) -> i32 {
     }
 }
 
-/// S19: the result and `errno` of a call are the goroutine's, on whatever thread it goes on, while others fail with other
-/// errors on all threads. With 1, 2 and 8 Ps.
+/// S19: the result and `errno` of a call belong to the goroutine, on whatever thread it resumes,
+/// while others fail with other errors on all threads. With 1, 2 and 8 Ps.
 #[test]
 fn result_and_errno_travel() {
     let body = || {
@@ -76,7 +77,8 @@ fn result_and_errno_travel() {
     }
 }
 
-/// S19, S11: a panic inside leaves the blocking state, is the goroutine's own, and may be caught; so may `goexit`.
+/// S19, S11: a panic inside a call ends the blocking state and belongs to the goroutine. It may be
+/// caught, and a `goexit` reaches the joiner.
 #[test]
 fn panics_inside() {
     struct Sleeps;
@@ -126,8 +128,8 @@ fn panics_inside() {
     }
 }
 
-/// S19, D1: blocking calls may be nested, and every call into the library works inside one: those that move leave the
-/// blocking state and go back into it. With 1, 2 and 8 Ps.
+/// S19, D1: blocking calls may be nested, and every call into the library works inside one: a
+/// moving call leaves the blocking state and enters it again. With 1, 2 and 8 Ps.
 #[test]
 fn the_library_works_inside() {
     fn inside(depth: u32, random: &mut Random) -> u32 {
@@ -142,7 +144,7 @@ fn the_library_works_inside() {
                     let me = thread::current();
                     let other = gosched::go(move || me.unpark());
                     thread::park();
-                    // It may still be on its way out, and is counted below until it is.
+                    // It may still be ending, and `num_goroutine` below counts it until it has.
                     other.join().unwrap();
                 }
                 6 => thread::park_timeout(Duration::from_micros(random.below(300))),
@@ -182,7 +184,8 @@ fn the_library_works_inside() {
     }
 }
 
-/// S19, S18: on a thread that is not ours it just runs, also nested, and passes on result and panic.
+/// S19, S18: on a foreign thread it just runs the closure, also nested, and returns its result or
+/// panic.
 #[test]
 fn on_a_foreign_thread() {
     within(LIMIT, || {
@@ -193,7 +196,8 @@ fn on_a_foreign_thread() {
     });
 }
 
-/// S19: the old P comes first: calls that do not block leave the goroutine where it is, though others wait for a P.
+/// S19: a call takes its old P first: calls that do not block hardly ever change threads, with
+/// others parked beside them.
 #[test]
 fn the_old_p_first() {
     const CALLS: usize = 100_000;
@@ -218,8 +222,8 @@ fn the_old_p_first() {
     }
 }
 
-/// S19, S32, S36: 800 calls of 50 ms take nowhere near the 40 s that they would one after the other; goroutines that work
-/// go on meanwhile; the threads that were needed are used again by a second round.
+/// S19, S32, S36: 800 calls of 50 ms take nowhere near the 40 s that they would one after the
+/// other; goroutines that yield run meanwhile; a second round uses the same threads again.
 #[test]
 fn many_calls_at_once() {
     let body = || {
@@ -295,7 +299,8 @@ fn work_made_inside_does_not_wait() {
     }
 }
 
-/// S36, S46: a timer of a P whose goroutine is in a blocking call is in time, also if nobody else has work.
+/// S36, S46: a timer of a P whose goroutine is in a blocking call fires, also if nobody else has
+/// work.
 #[test]
 fn timers_of_a_blocked_p_fire() {
     let body = || {
@@ -324,7 +329,7 @@ fn timers_of_a_blocked_p_fire() {
     }
 }
 
-/// S33: while everybody is in a blocking call and nothing else is to be done, no CPU is used.
+/// S33: while everybody is in a blocking call and there is no other work, hardly any CPU is used.
 #[test]
 fn long_calls_cost_nothing() {
     let body = || {

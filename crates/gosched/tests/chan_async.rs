@@ -103,7 +103,7 @@ fn tasks_goroutines_and_threads() {
     }
 }
 
-/// S18: the same on a foreign thread.
+/// S18: tasks on foreign threads only.
 #[test]
 fn on_a_foreign_thread() {
     within(Duration::from_secs(60), || {
@@ -123,7 +123,8 @@ fn on_a_foreign_thread() {
     });
 }
 
-/// A value that was handed to a future which is dropped goes to the next receiver, before what was sent later.
+/// If a future is dropped after a value was handed to it, the next receiver gets that value, before
+/// those that were sent later.
 #[gosched::test]
 fn a_dropped_receive_passes_its_value_on() {
     for capacity in [Some(0), Some(1), None] {
@@ -190,7 +191,8 @@ fn the_last_waker_counts() {
     assert_eq!(poll(&mut send, &bells[1]), Poll::Ready(Ok(())));
 }
 
-/// A selection that has chosen to send to a task, and a task that goes away meanwhile: the value goes to the next receiver.
+/// A selection has chosen to send to a task, which is dropped before the value is computed: the
+/// next receiver gets the value.
 #[gosched::test]
 fn a_task_that_goes_away_before_its_delivery() {
     let (s, r) = bounded(0);
@@ -213,7 +215,7 @@ fn a_task_that_goes_away_before_its_delivery() {
     assert_eq!(poll(&mut receive, &bell), Poll::Ready(Ok(2)));
 }
 
-/// Futures that are dropped at random, among others that are not: what was sent is received or still there.
+/// Futures are dropped at random: each value that was sent is received, or still in the channel.
 #[gosched::test]
 fn futures_dropped_midway() {
     for capacity in [0, 1, 4] {
@@ -253,7 +255,8 @@ fn futures_dropped_midway() {
         join_all(tasks);
         let left = r.try_iter().count();
         let (sent, received) = (sent.load(Ordering::Relaxed), received.load(Ordering::Relaxed));
-        // A send that was dropped after its value was taken has sent, and nobody has counted it.
+        // A send that is dropped after its value was taken has sent it, but is not counted in
+        // `sent`.
         assert!(received + left >= sent, "{received} received, {left} left, {sent} sent");
         assert_eq!(s.try_send(1).is_ok(), capacity > 0);
         assert_ne!(s.try_send(1), Err(TrySendError::Disconnected(1)));
@@ -289,8 +292,9 @@ fn tasks_wait_for_time() {
     assert_eq!(closing.join().unwrap(), Err(RecvError));
 }
 
-/// S4: the goroutines that the library starts to wake a task in time are its own: neither counted nor listed, and they keep no
-/// context of the task's. When they have ended, the count is right, too.
+/// S4: the goroutines that the library starts to wake a task at a time are neither counted nor
+/// listed, and do not keep the context that was current. The count is still right when they have
+/// ended.
 #[test]
 fn what_wakes_a_task_in_time_is_not_counted() {
     let body = || {
@@ -313,7 +317,7 @@ fn what_wakes_a_task_in_time_is_not_counted() {
             drop((done, ctx));
             let soon = gosched::chan::after(Duration::from_millis(1));
             assert!(gosched::future::block_on(soon.recv_async()).is_ok());
-            // Those that had somebody to wake end a moment later.
+            // Those that wake a task end a moment later.
             while counts() != (1, 1) || Arc::strong_count(&value) > 1 {
                 gosched::thread::sleep(Duration::from_millis(1));
             }

@@ -10,7 +10,7 @@ use common::join_all;
 use gosched::chan::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError, bounded, unbounded};
 use gosched::{go, select};
 
-/// S44: receivers drain what is buffered, senders get their values back, and everybody knows.
+/// S44: receivers drain what is buffered, senders get their values back, and both ends report it.
 #[gosched::test]
 fn close_is_for_everyone() {
     let (s, r) = bounded(2);
@@ -49,7 +49,7 @@ fn the_last_handle_closes() {
     assert!(s.is_closed() && !s.close());
 }
 
-/// S44: a close wakes all who wait, of all kinds, however many.
+/// S44: a close ends the waits of goroutines, selects and threads, however many.
 #[gosched::test]
 fn close_wakes_all() {
     let (s, r) = bounded::<usize>(0);
@@ -71,7 +71,7 @@ fn close_wakes_all() {
     assert_eq!((rest.recv(), rest.recv()), (Ok(0), Err(RecvError)));
 }
 
-/// S44: of many who close at once, one has closed.
+/// S44: of several calls of `close` at once, one returns `true`.
 #[gosched::test]
 fn one_close_counts() {
     for _ in 0..200 {

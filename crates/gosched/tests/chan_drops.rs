@@ -1,4 +1,5 @@
-//! Values that nobody receives are dropped once, outside the runtime: their destructors may do what they like (S44).
+//! Values that nobody receives are dropped once, outside the runtime: their destructors may call
+//! the library (S44).
 
 mod common;
 
@@ -35,7 +36,7 @@ impl Drop for Value {
     }
 }
 
-/// S44: what is in the channel goes with the last receiver, at once, or with the channel.
+/// S44: values in the channel are dropped with the last receiver, at once.
 #[gosched::test]
 fn what_is_left_goes_with_the_receivers() {
     for capacity in [Some(10), None] {
@@ -121,7 +122,8 @@ fn a_panicking_destructor() {
     assert_eq!(r.recv(), Ok(1));
 }
 
-/// S45: a value that was selected and not completed goes to the next receiver, in its old place.
+/// S45: dropping a selected receive without completing it panics, and the value stays in its old
+/// place. A selected send that is not completed takes no place.
 #[gosched::test]
 fn an_operation_that_is_not_completed() {
     let (s, r) = bounded(3);

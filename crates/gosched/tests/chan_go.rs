@@ -1,5 +1,5 @@
-//! The programs that Go's own channels are tried with, written anew: pipelines, sieves, chains, series, and selections that
-//! race (S44, S45).
+//! The programs with which Go tests its channels, written anew: pipelines, sieves, chains, series,
+//! and selections that race (S44, S45).
 
 mod common;
 
@@ -109,7 +109,7 @@ fn double_select() {
     assert!(seen.into_iter().all(|seen| seen));
 }
 
-/// Two that always have something do not starve a third that has so seldom.
+/// While two channels both have a value, each of them is chosen often enough: neither is starved.
 #[gosched::test]
 fn fair_select() {
     let (s1, r1) = bounded(1);
@@ -190,7 +190,8 @@ fn select_stress() {
     assert!(channels.iter().all(|(_, r)| r.is_empty()));
 }
 
-/// Trying, from both sides at once: a try never waits, and what one side has sent the other one gets.
+/// Tries on one side meet waiters on the other: a value that a try sends is received, and a waiting
+/// sender is found.
 #[gosched::test]
 fn nonblocking() {
     let (s, r) = bounded(0);
@@ -217,7 +218,8 @@ fn nonblocking() {
     sender.join().unwrap().unwrap();
 }
 
-/// One of two operations on two channels is always ready, so the other side never finds both closed to it.
+/// At each moment at least one of two channels has a value, so the other goroutine never finds both
+/// empty.
 #[gosched::test]
 fn nonblocking_race() {
     let rounds = if cfg!(debug_assertions) { 2_000 } else { 20_000 };
@@ -312,7 +314,8 @@ fn power_series() {
     assert_eq!(cubes, (1..=12).map(|n| n * (n + 1) / 2).collect::<Vec<_>>());
 }
 
-/// Many producers and consumers around a pool of work that comes back: nothing is lost on the way.
+/// One feeder, 23 workers and one collector: each value passes through exactly one worker, and none
+/// is lost.
 #[gosched::test]
 fn multi_consumer() {
     const WORKERS: usize = 23;

@@ -13,7 +13,8 @@ use gosched::{go, select, select_biased};
 
 const BRIEF: Duration = Duration::from_millis(1);
 
-/// S45: of those that are ready each is chosen about as often, whatever else is in the selection.
+/// S45: each case that is ready is chosen about as often as the others, whatever else is in the
+/// selection.
 #[gosched::test]
 fn fair_among_the_ready() {
     const ROUNDS: usize = 6_000;
@@ -133,7 +134,8 @@ fn exactly_one() {
     }
 }
 
-/// S45: handles are evaluated in the order written, then the time-out; the value only for the case that is selected, and last.
+/// S45: handles are evaluated in the order written, then the time-out. The value of a send is
+/// evaluated last, and only if its case is selected.
 #[gosched::test]
 fn order_of_evaluation() {
     let (s, r) = bounded(1);
@@ -195,7 +197,7 @@ fn grammar() {
     assert_eq!(back, "only if it is sent");
 }
 
-/// S45: without anything but `default`, and without anything at all but time.
+/// S45: selections with nothing but `default` or a time-out, and an empty `Select`.
 #[gosched::test]
 fn nothing_to_select() {
     assert_eq!(select! { default => 1 }, 1);
@@ -206,7 +208,7 @@ fn nothing_to_select() {
     assert!(Select::new().select_timeout(BRIEF).is_err() && Select::new().ready_timeout(BRIEF).is_err());
 }
 
-/// S45: more cases than fit into a frame.
+/// S45: more cases than a selection keeps in its frame (8): the rest is on the heap.
 #[gosched::test]
 fn many_cases() {
     let channels: Vec<(Sender<usize>, Receiver<usize>)> = (0..100).map(|_| bounded(0)).collect();
@@ -233,7 +235,7 @@ fn many_cases() {
     join_all(senders);
 }
 
-/// S45: removing, and numbers that stay.
+/// S45: removing an operation does not change the numbers of the others.
 #[gosched::test]
 fn numbers_stay() {
     let (s, r) = unbounded();
@@ -264,7 +266,7 @@ fn numbers_stay() {
     assert_eq!(panics(0), "no operation with this index");
 }
 
-/// S45: `ready` waits until something is, and time-outs come in time.
+/// S45: `ready` waits until an operation is ready, and gives up at its time-out.
 #[gosched::test]
 fn ready_waits() {
     let (s, r) = bounded(0);
@@ -313,7 +315,7 @@ fn time_in_selections() {
     assert!(Instant::now() >= until);
 }
 
-/// D1: what never moves stays on its thread, whatever it meets.
+/// D1: tries never move their goroutine, whatever they meet.
 #[gosched::test]
 fn trying_never_moves() {
     let (s, r) = bounded(0);

@@ -1,15 +1,17 @@
-//! `select!`: the value of a send may do what it likes with the sender (S45). Crossbeam compiles these, and uses freed memory.
+//! `select!`: the expression for the value of a send may drop, replace or move the sender (S45).
+//! Crossbeam compiles these, and uses freed memory.
 
 use gosched::chan::{Sender, bounded, unbounded};
 use gosched::{go, select};
 
-/// Something that carries the way to answer it.
+/// A request that contains the sender for its answer.
 struct Request {
     reply: Sender<Request>,
     n: i32,
 }
 
-/// S45: a value that drops its sender is sent all the same, into a buffer and to a receiver that waits; then the channel is closed.
+/// S45: a value whose expression drops the sender is sent all the same, into a buffer or to a
+/// waiting receiver; then the channel is closed.
 #[gosched::test]
 fn a_value_may_drop_its_sender() {
     for capacity in [Some(0), Some(1), None] {
@@ -42,7 +44,8 @@ fn a_value_may_contain_its_sender() {
     assert_eq!(r.recv().unwrap().n, 6);
 }
 
-/// S45: a value that drops its sender and then panics leaves the receiver waiting, and the channel closes.
+/// S45: a value whose expression drops the sender and then panics is not sent; the channel closes,
+/// and the receiver learns of it.
 #[gosched::test]
 fn a_value_may_drop_its_sender_and_panic() {
     fn fail() -> i32 {
@@ -57,7 +60,8 @@ fn a_value_may_drop_its_sender_and_panic() {
     }
 }
 
-/// S45: a value that leaves the selection panics, as crossbeam's does: somebody counts on it.
+/// S45: a value whose expression leaves the selection (`?`) panics, as crossbeam's does: a peer may
+/// already wait for the value.
 #[gosched::test]
 #[should_panic(expected = "dropped `SelectedOperation` without completing the operation")]
 fn a_value_must_not_leave_the_selection() {

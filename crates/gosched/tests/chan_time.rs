@@ -38,7 +38,7 @@ fn one_value_for_a_thread() {
     within(Duration::from_secs(60), one_value);
 }
 
-/// Of several who wait for one value, one gets it.
+/// Of several receivers that wait for one value, one gets it.
 #[gosched::test]
 fn one_value_for_many() {
     let r = after(ms(10));
@@ -69,7 +69,8 @@ fn ticks() {
     }
 }
 
-/// What never comes: at once, after a time, or (a close) at the end.
+/// `never` gives no value, cannot be closed, and can be a constant; nor do times beyond the clock's
+/// range come.
 #[gosched::test]
 fn nothing_ever() {
     let r: Receiver<u32> = never();

@@ -85,7 +85,7 @@ fn check(got: Vec<Vec<(usize, usize)>>, senders: usize, each: usize) {
     assert_eq!((all.len(), distinct.len()), (senders * each, senders * each));
 }
 
-/// S44: 32 goroutines and 4 foreign threads send in all ways, as many receive in all ways.
+/// S44: 32 goroutines and 4 foreign threads send in all ways, and as many receive in all ways.
 #[gosched::test(timeout = "120s")]
 fn exactly_once_and_in_order() {
     const SENDERS: usize = 36;
@@ -147,7 +147,8 @@ fn foreign_threads_alone() {
     });
 }
 
-/// S18: a goroutine that waits for a channel does not block its thread: with one P, 10,000 of them wait at once.
+/// S18: a goroutine that waits for a channel does not block its thread: with one P, 10,000 of them
+/// wait at once. (Seen to fail with one receiver too few.)
 #[test]
 fn ten_thousand_wait_at_once() {
     child("ten_thousand_wait_at_once", || {
@@ -159,6 +160,7 @@ fn ten_thousand_wait_at_once() {
                     go(move || r.recv().unwrap())
                 })
                 .collect();
+            common::until_waiting("chan receive", 10_000);
             let expected = (0..10_000u64).sum();
             (0..10_000u64).for_each(|n| s.send(n).unwrap());
             assert_eq!(common::join_all(receivers).into_iter().sum::<u64>(), expected);
@@ -187,7 +189,7 @@ fn a_rendezvous_is_one() {
     assert_eq!(tell.try_recv(), Ok(()));
 }
 
-/// S44: what a channel says of itself.
+/// S44: length, capacity and identity of a channel.
 #[gosched::test]
 fn length_and_capacity() {
     let (s, r) = bounded(2);
@@ -260,7 +262,8 @@ fn auto_traits() {
     );
 }
 
-/// The errors say what `crossbeam_channel`'s say; those with a value don't ask it for a `Debug`, and are in quotes.
+/// The errors say what `crossbeam_channel`'s say; `Debug` of those with a value does not need the
+/// value's `Debug`, and is in quotes.
 #[test]
 fn error_texts() {
     struct Silent;

@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// S48: each kind of wait by its name in Go's words.
+/// S48: each kind of wait is shown in Go's words.
 #[test]
 fn reasons() {
     let outcome = child("reasons", || {
@@ -61,7 +61,7 @@ fn reasons() {
         (count("[chan receive"), count("[chan send"), count("[select"), count("[select (no cases)"))
             == (2, 1, 2, 1)
     };
-    // However long they took to get there.
+    // One of the dumps shows all of them, however long they took to get there.
     assert!(outcome.stderr.split("all goroutines:").any(shows_all), "{}", outcome.stderr);
 }
 

@@ -1,4 +1,4 @@
-//! Contexts: what they say, who ends with whom, and what their end does to those who wait (API: `context`).
+//! Contexts: what they report, which end with which, and how their end interrupts waits.
 //!
 //! Seen to fail (2026-11-16): a wait under a context that has ended not ended at once (`sleep_ends_early` hangs); a wait
 //! not unregistered (`cancel_against_completion` crashes); a dropped child left in its parent's list
@@ -16,7 +16,7 @@ use common::{join_all, within};
 use gosched::context::{self, Context, ContextError, background, current, enter};
 use gosched::{go, thread, time};
 
-/// Longer than any test may last: who sleeps this long to the end has missed something.
+/// Longer than any test may last: a sleep that runs this long has missed what should end it.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// The current context, known by a value.
@@ -158,7 +158,7 @@ fn goroutines_inherit() {
     assert_eq!(late.join().unwrap(), Some(1));
 }
 
-/// Another goroutine's `enter` is its own, also when they change threads in between.
+/// Each goroutine has its own `enter`, also when they change threads in between.
 #[gosched::test]
 fn each_goroutine_has_its_own() {
     let goroutines = (0..64)
@@ -303,7 +303,7 @@ fn what_keeps_its_promise_is_not_cut_short() {
     });
 }
 
-/// Ending a context twice, from many sides at once, wakes each waiter once.
+/// Many end the same contexts at once: every waiter ends, with an error.
 #[gosched::test]
 fn many_enders_one_end() {
     for round in 0..50 {
@@ -326,7 +326,8 @@ fn many_enders_one_end() {
     }
 }
 
-/// The end of a context against the end of the sleep: one of them wins, and nothing comes later.
+/// The end of a context races with the end of the sleep: one of them wins, and the next sleep is
+/// not touched.
 #[gosched::test]
 fn cancel_against_completion() {
     let cut_short = Arc::new(AtomicUsize::new(0));
@@ -415,7 +416,8 @@ fn a_long_chain() {
     drop(last);
 }
 
-/// A goroutine's context goes with it, values included, before `join` returns; so does that of one that is never started.
+/// A goroutine drops its context, values included, before `join` returns. A context that no
+/// goroutine has is dropped with its last handle.
 #[gosched::test]
 fn values_are_dropped() {
     struct Counted(Arc<AtomicUsize>);

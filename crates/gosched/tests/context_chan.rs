@@ -1,5 +1,5 @@
-//! Contexts and channels: the sends and receives that end with the context (API: `context`), and the channel that says so,
-//! `done`. What does not end with it: `context_plain.rs`.
+//! Contexts and channels: the sends and receives that end with the context, and `done`, the channel
+//! that is closed at its end. What does not end with it: `context_plain.rs`.
 //!
 //! Seen to fail (2026-11-18): a node left in its queue after the context has ended (`nothing_is_left_behind`, and the races
 //! crash); an ended context looked at before the channel (`what_is_ready_succeeds`).
@@ -18,16 +18,17 @@ use gosched::chan::{
 use gosched::context::{Context, ContextError, RecvCtxError, SendCtxError, background, enter};
 use gosched::{go, runtime, select, thread, time};
 
-/// Longer than any test may last: who waits this long to the end has missed something.
+/// Longer than any test may last: a wait that runs this long has missed what should end it.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
-/// Runs `f` on a goroutine and on a thread that is none.
+/// Runs `f` on a goroutine and on a foreign thread, at the same time.
 fn on_both<T: Send + 'static>(f: impl Fn() -> T + Clone + Send + 'static) -> [T; 2] {
     let thread = std::thread::spawn(f.clone());
     [go(f).join().unwrap(), thread.join().unwrap()]
 }
 
-/// Contexts that have ended or end soon, with their error: cancelled before, during, at a deadline before and during.
+/// Contexts that have ended or end soon, with their error: cancelled, cancelled soon, past their
+/// deadline, and soon past it.
 fn ending() -> [(Context, ContextError); 4] {
     let (cancelled, soon) = (background().with_cancel(), background().with_cancel());
     cancelled.cancel();
@@ -155,7 +156,7 @@ fn what_is_ready_succeeds() {
     });
 }
 
-/// One that gave up is in no queue any more: nobody meets it.
+/// A call that has given up is in no queue any more: no peer meets it.
 #[test]
 fn nothing_is_left_behind() {
     within(Duration::from_secs(60), || {
@@ -176,7 +177,7 @@ fn nothing_is_left_behind() {
     });
 }
 
-/// A time limit cuts short just what ends with the context.
+/// `timeout` ends the forms with a context, and not a plain receive.
 #[gosched::test]
 fn timeout_cuts_short_the_forms_with_a_context() {
     let (s, r) = bounded::<u8>(0);
@@ -243,7 +244,8 @@ fn sends_against_cancellation() {
     });
 }
 
-/// Receives under contexts that are cancelled: what is not received by the one is received by the next.
+/// Receives under contexts that are cancelled: a value that one receive gives up on is received by
+/// the next.
 #[test]
 fn receives_against_cancellation() {
     within(Duration::from_secs(120), || {
@@ -287,7 +289,8 @@ fn receives_against_cancellation() {
     });
 }
 
-/// In a stopped world what is ready is done, what is over fails, and what would have to wait panics and leaves all as it was.
+/// In a stopped world what is ready completes, a wait under an ended context fails, and what would
+/// have to wait panics and changes nothing.
 #[test]
 fn in_a_stopped_world() {
     within(Duration::from_secs(60), || {

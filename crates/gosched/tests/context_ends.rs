@@ -1,8 +1,8 @@
-//! What the end of a context says and does: its cause, the functions that run then, the contexts that do not end with it, and
-//! the error that I/O carries (API: `context`).
+//! What the end of a context reports and does: its cause, the functions that run then, the contexts
+//! that do not end with it, and the error inside an I/O error.
 //!
-//! Seen to fail (2026-11-18): children that end without the cause (`children_have_the_cause_…`); functions that are not
-//! looked for at the end (`after_func_runs_at_the_end` and two more hang).
+//! Seen to fail (2026-11-18): children that end without the cause (`children_have_the_cause_…`);
+//! functions that are not started at the end (`after_func_runs_at_the_end` and two more hang).
 
 mod common;
 
@@ -19,7 +19,7 @@ use gosched::context::{AfterFunc, Context, ContextError, background, current, en
 use gosched::net::TcpListener;
 use gosched::{go, runtime, thread, time};
 
-/// Longer than any test may last: who waits this long to the end has missed something.
+/// Longer than any test may last: a wait that runs this long has missed what should end it.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
@@ -33,12 +33,12 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// The number of the failure that ended it.
+/// The number of the [`Failure`] that ended the context.
 fn failure(ctx: &Context) -> Option<u32> {
     ctx.cause()?.downcast_ref::<Failure>().map(|failure| failure.0)
 }
 
-/// The error of the context that is its own cause.
+/// The cause, if it is a [`ContextError`].
 fn own(ctx: &Context) -> Option<ContextError> {
     ctx.cause()?.downcast_ref::<ContextError>().copied()
 }
@@ -91,7 +91,8 @@ fn a_deadline_is_its_own_cause() {
     assert_eq!([own(&ctx), own(&child)], [Some(ContextError::DeadlineExceeded); 2]);
 }
 
-/// Children report the cause of whoever ended them: also those that are born later, and not those that ended before.
+/// Children report the cause of whoever ended them: also those that are derived later, but not
+/// those that ended before.
 #[test]
 fn children_have_the_cause_of_whoever_ended_them() {
     let root = background().with_cancel();
@@ -137,7 +138,8 @@ fn error_and_cause_agree_whoever_is_first() {
     }
 }
 
-/// A cause is dropped once, with the last context that has it; one that came too late at once.
+/// A cause is dropped once, with the last context or `Arc` that has it; a cause that came too late
+/// is dropped at once.
 #[gosched::test]
 fn causes_are_dropped() {
     struct Heavy(#[allow(dead_code, reason = "dropped")] Counted);
@@ -193,7 +195,8 @@ fn without_cancel_has_the_values_and_nothing_else() {
     assert!(root.is_cancelled());
 }
 
-/// It keeps its parent's values, and no longer than itself; chains of it are dropped without recursion.
+/// It keeps its parent's values alive, and drops them with itself; chains of it are dropped without
+/// recursion.
 #[gosched::test]
 fn without_cancel_keeps_the_values_alive() {
     let (count, value) = counter();
@@ -285,7 +288,8 @@ fn after_func_that_is_stopped_never_runs_and_is_dropped() {
     assert!(!other.stop());
 }
 
-/// A context that nobody has any more, and nobody can end, takes its functions along; until then whoever can stop one keeps it.
+/// When nobody has a context any more and nothing can end it, its functions are dropped with it. An
+/// `AfterFunc` keeps the context until then.
 #[gosched::test]
 fn after_func_goes_with_a_context_that_nobody_can_end() {
     for depth in 1..4 {
@@ -303,8 +307,8 @@ fn after_func_goes_with_a_context_that_nobody_can_end() {
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
-/// As in Go: a function runs at its context's end although nobody has kept that context, be it its own deadline or its
-/// parent's end, however far up.
+/// As in Go: a function runs at its context's end although nobody has kept that context, whether
+/// its own deadline ends it or an ancestor, however far up.
 #[gosched::test]
 fn after_func_outlives_the_handles_of_its_context() {
     let soon = Duration::from_millis(5);
@@ -375,7 +379,7 @@ fn after_func_at_the_bottom_of_a_long_chain() {
     assert_eq!(r.recv(), Ok(()));
 }
 
-/// Stopping against ending: each function is run or stopped, never both, never neither.
+/// `stop` races with the end: each function is run or stopped, never both, never neither.
 #[gosched::test]
 fn after_func_stop_against_the_end() {
     let (stopped, ran) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
@@ -403,7 +407,7 @@ fn after_func_stop_against_the_end() {
     assert_eq!(stopped.into_inner() + ran.load(Ordering::SeqCst), 1500);
 }
 
-/// What I/O carries is found: as it is, and wrapped by whoever passed it on.
+/// The `ContextError` inside an I/O error is found, also if that error was wrapped in others.
 #[gosched::test]
 fn the_error_of_io_says_why() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

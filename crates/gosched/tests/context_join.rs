@@ -1,6 +1,6 @@
-//! Joins that end with the context or at a time, and `done`, which is closed at a goroutine's end (API: `JoinHandle`).
+//! Joins that end with the context or at a time, and `done`, which is closed at a goroutine's end.
 //!
-//! On goroutines and on threads that are none. Before, a handle could only be waited for without limit.
+//! On goroutines and on foreign threads.
 
 mod common;
 
@@ -14,18 +14,19 @@ use gosched::chan::{TryRecvError, bounded, never};
 use gosched::context::{Context, ContextError, background, enter};
 use gosched::{JoinHandle, future, go, runtime, scope, select, thread, time};
 
-/// Longer than any test may last: who waits this long to the end has missed something.
+/// Longer than any test may last: a wait that runs this long has missed what should end it.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 const SHORT: Duration = Duration::from_millis(2);
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs `f` on a goroutine and on a thread that is none, at the same time.
+/// Runs `f` on a goroutine and on a foreign thread, at the same time.
 fn on_both<T: Send + 'static>(f: impl Fn() -> T + Clone + Send + 'static) -> [T; 2] {
     let thread = std::thread::spawn(f.clone());
     [go(f).join().unwrap(), thread.join().unwrap()]
 }
 
-/// Contexts that have ended or end soon, with their error: cancelled before, during, at a deadline before and during.
+/// Contexts that have ended or end soon, with their error: cancelled, cancelled soon, past their
+/// deadline, and soon past it.
 fn ending() -> [(Context, ContextError); 4] {
     let (cancelled, soon) = (background().with_cancel(), background().with_cancel());
     cancelled.cancel();
@@ -42,7 +43,7 @@ fn ending() -> [(Context, ContextError); 4] {
     ]
 }
 
-/// A goroutine that ends when it is unparked, and has not.
+/// A goroutine that parks, and ends when it is unparked.
 fn parked() -> JoinHandle<Arc<str>> {
     go(|| {
         thread::park();
@@ -50,7 +51,7 @@ fn parked() -> JoinHandle<Arc<str>> {
     })
 }
 
-/// Whether `f` says that a result can be had once.
+/// Whether `f` panics because the result was taken by an earlier join.
 fn refuses(f: impl FnOnce()) -> bool {
     let panic = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
     panic.downcast_ref::<&str>().is_some_and(|text| text.contains("taken by an earlier join"))
@@ -70,7 +71,7 @@ fn a_join_ends_with_the_context_and_can_be_made_again() {
                 let result = handle.join_ctx().unwrap().unwrap();
                 assert_eq!((&*result, Arc::strong_count(&result)), ("result", 1));
                 assert!(handle.is_finished());
-                // What has ended is joined also under a context that has.
+                // A goroutine that has ended is joined also under a context that has ended.
                 let mut ended = go(|| 7);
                 while !ended.is_finished() {
                     thread::yield_now();
@@ -94,7 +95,7 @@ fn a_join_in_time() {
             assert!(handle.join_timeout(Duration::ZERO).is_none());
             handle.thread().unpark();
             assert_eq!(&*handle.join_timeout(Duration::MAX).unwrap().unwrap(), "result");
-            // A context has no part in it.
+            // The context does not end it.
             let mut handle = parked();
             let thread = handle.thread().clone();
             let waker = go(move || {
@@ -104,7 +105,7 @@ fn a_join_in_time() {
             let ctx = background().with_timeout(Duration::ZERO);
             assert!(enter(&ctx, || handle.join_timeout(FOR_EVER)).is_some());
             waker.join().unwrap();
-            // A plain join after one that was in vain.
+            // A plain join after one that timed out.
             let mut handle = parked();
             assert!(handle.join_timeout(Duration::ZERO).is_none());
             handle.thread().unpark();
@@ -113,7 +114,8 @@ fn a_join_in_time() {
     });
 }
 
-/// A result can be had once, whichever way; the handle is good for nothing else then, and harmless.
+/// A result can be taken once, whichever way; after that the handle is harmless, and says that the
+/// goroutine has ended.
 #[test]
 fn a_result_can_be_had_once() {
     within(LIMIT, || {
@@ -124,7 +126,7 @@ fn a_result_can_be_had_once() {
                 handle
             };
             let mut handle = taken();
-            // Its header is somebody else's by now.
+            // Its header may belong to one of these now.
             let others: Vec<_> = (0..50).map(|_| go(thread::park)).collect();
             assert!(handle.is_finished());
             handle.thread().unpark();
@@ -162,7 +164,7 @@ fn scoped_handles_too() {
                     assert!(refuses(|| drop(handle.join())));
                     // One whose panic is taken does not panic the scope.
                     s.spawn(|| panic!("on purpose")).join_ctx().unwrap().unwrap_err();
-                    // One that nobody joins, with somebody to be told.
+                    // One that nobody joins, while somebody waits for `done`.
                     let handle = s.spawn(|| thread::sleep(SHORT));
                     let done = handle.done();
                     drop(handle);
@@ -220,7 +222,7 @@ fn done_is_closed_at_the_end() {
                 }
             }
             assert_eq!(Arc::strong_count(&result), 1);
-            // Of one that has ended, and of one that panics.
+            // `done` of a goroutine that has ended, and of one that panics.
             let ended = go(|| ());
             while !ended.is_finished() {
                 thread::yield_now();
@@ -233,7 +235,7 @@ fn done_is_closed_at_the_end() {
     });
 }
 
-/// A handle that is awaited, with somebody else to be told.
+/// A handle that is awaited while somebody else has `done`.
 #[gosched::test]
 fn done_and_await() {
     let handle = parked();
@@ -245,7 +247,8 @@ fn done_and_await() {
     assert_eq!(&*future::block_on(async { handle.await }).unwrap(), "result");
     assert!(done.recv().is_err());
     waker.join().unwrap();
-    // A future that is dropped while it waits: the goroutine is detached, and tells of its end all the same.
+    // A future that is dropped while it waits: the goroutine is detached, and `done` is closed all
+    // the same.
     let handle = parked();
     let (done, thread) = (handle.done(), handle.thread().clone());
     let mut future = Box::pin(async { handle.await });
@@ -257,7 +260,7 @@ fn done_and_await() {
     assert!(done.recv().is_err());
 }
 
-/// A goroutine that joins itself is told so, with a limit too.
+/// A goroutine that joins itself with a limit panics.
 #[gosched::test]
 fn joining_oneself_is_refused() {
     let (s, r) = bounded::<JoinHandle<()>>(1);
@@ -280,8 +283,8 @@ fn timeout_cuts_short_a_join_with_a_context() {
     handle.join().unwrap();
 }
 
-/// Cancellation and time against the end: the result is had once, or later; `done` is closed whatever becomes of the handle, and
-/// no result is lost or dropped twice.
+/// Cancellation and time-outs race with the end: a result is taken at once or later; `done` is
+/// closed whatever becomes of the handle, and no result is lost or dropped twice.
 #[test]
 fn joins_against_cancellation() {
     within(LIMIT, || {
@@ -347,7 +350,8 @@ fn joins_against_cancellation() {
     });
 }
 
-/// In a stopped world what has ended is joined, what is over fails, and what would have to wait panics.
+/// In a stopped world a goroutine that has ended is joined, a wait under an ended context fails,
+/// and what would have to wait panics.
 #[test]
 fn in_a_stopped_world() {
     within(LIMIT, || {

@@ -1,5 +1,5 @@
-//! Plain channel operations, joins and locks under a context are exactly their models: the end of a context is never mistaken
-//! for a closed channel, a value or a time (API: `context`).
+//! Plain channel operations, joins and locks under a context are exactly their models: the end of a
+//! context is never mistaken for a closed channel, a value or a time.
 //!
 //! Before (2026-11-17) sends, receives, selects and the channels of time ended with the context, as if disconnected.
 
@@ -15,9 +15,9 @@ use gosched::context::{Context, ContextError, background, current, enter};
 use gosched::sync::{Barrier, Condvar, Mutex, RwLock, Semaphore, WaitGroup, mpsc};
 use gosched::{go, select, thread, time};
 
-/// Longer than any test may last: who waits this long to the end has missed something.
+/// Longer than any test may last: a wait that runs this long has missed what should end it.
 const FOR_EVER: Duration = Duration::from_secs(3600);
-/// Long enough for a wait that should not end to end.
+/// Long enough for a wait that wrongly ends with its context to end.
 const A_WHILE: Duration = Duration::from_millis(4);
 
 /// Contexts that have ended, and one that ends while somebody waits under it.
@@ -104,7 +104,7 @@ fn gos_usual_loop_tells_a_deadline_from_a_closed_channel() {
     });
 }
 
-/// An hour is an hour.
+/// A channel of time does not give its value earlier because a context ends.
 #[gosched::test]
 fn a_channel_of_time_does_not_fire_with_the_context() {
     for ctx in contexts() {
@@ -180,7 +180,7 @@ fn sends_and_receives_last() {
     });
 }
 
-/// A time limit is a time limit, and nothing comes before it.
+/// A wait with a time limit is not ended earlier by a context.
 #[gosched::test]
 fn time_limits_run_to_their_end() {
     for ctx in contexts() {
@@ -241,7 +241,7 @@ fn locks_joins_and_waits_last() {
     lasts(|| {
         let barrier = Arc::new(Barrier::new(2));
         let other = Arc::clone(&barrier);
-        // Who leads is who comes last, and on a busy machine that may be either.
+        // The last to come leads, and on a busy machine that may be either.
         (move || _ = barrier.wait(), move || _ = other.wait())
     });
     lasts(|| {

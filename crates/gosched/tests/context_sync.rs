@@ -1,7 +1,7 @@
-//! Locks and waits that end with the context (API: `context`), or at a time: each gets what it waits for or gives up, never
-//! both; one that gives up leaves nothing behind, and keeps nobody from being served.
+//! Locks and waits that end with the context or at a time: each gets what it waits for or gives up,
+//! never both. One that gives up leaves nothing behind and blocks nobody.
 //!
-//! On goroutines and on threads that are none.
+//! On goroutines and on foreign threads.
 
 mod common;
 
@@ -15,12 +15,12 @@ use gosched::context::{Context, ContextError, background, enter};
 use gosched::sync::{Condvar, Mutex, OwnedPermit, Semaphore, WaitGroup};
 use gosched::{go, runtime, thread, time};
 
-/// Longer than any test may last: who waits this long to the end has missed something.
+/// Longer than any test may last: a wait that runs this long has missed what should end it.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 const SHORT: Duration = Duration::from_millis(2);
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs `f` on a goroutine and on a thread that is none, at the same time.
+/// Runs `f` on a goroutine and on a foreign thread, at the same time.
 fn on_both<T: Send + 'static>(f: impl Fn() -> T + Clone + Send + 'static) -> [T; 2] {
     let thread = std::thread::spawn(f.clone());
     [go(f).join().unwrap(), thread.join().unwrap()]
@@ -40,7 +40,8 @@ fn waits<T: Send + 'static>(
     handle
 }
 
-/// Contexts that have ended or end soon, with their error: cancelled before, during, at a deadline before and during.
+/// Contexts that have ended or end soon, with their error: cancelled, cancelled soon, past their
+/// deadline, and soon past it.
 fn ending() -> [(Context, ContextError); 4] {
     let (cancelled, soon) = (background().with_cancel(), background().with_cancel());
     cancelled.cancel();
@@ -81,7 +82,7 @@ fn a_semaphore_acquired_under_a_context() {
                     let permit = semaphore.acquire_ctx().unwrap();
                     assert_eq!(semaphore.acquire_ctx().unwrap_err(), error);
                     drop(permit);
-                    // The line is empty: who gave up is not in it.
+                    // The line is empty: the one that gave up is not in it.
                     assert!(semaphore.try_acquire().is_some());
                 });
             }
@@ -104,7 +105,7 @@ fn a_semaphore_acquired_in_time() {
             }
             assert_eq!(semaphore.available(), 1);
         });
-        // The context has no part in it.
+        // The context does not end it.
         let semaphore = Arc::new(Semaphore::new(0));
         let ctx = background().with_timeout(Duration::ZERO);
         let waiter = {
@@ -117,7 +118,7 @@ fn a_semaphore_acquired_in_time() {
     });
 }
 
-/// One at the head of the line that gives up lets those behind it be served, who wanted less.
+/// When the head of the line gives up, those behind it are served, in their order.
 #[gosched::test]
 fn a_semaphore_serves_those_behind_one_that_gives_up() {
     let semaphore = Arc::new(Semaphore::new(0));
@@ -158,7 +159,7 @@ fn owned_permits() {
         let semaphore = Arc::clone(&semaphore);
         move || semaphore.acquire_owned()
     });
-    // They belong to nobody in particular.
+    // They may be dropped on any thread.
     std::thread::spawn(move || drop(one)).join().unwrap();
     let third = third.join().unwrap();
     assert_eq!(semaphore.available(), 0);
@@ -166,8 +167,8 @@ fn owned_permits() {
     assert_eq!((semaphore.available(), Arc::strong_count(&semaphore)), (2, 1));
 }
 
-/// Cancellation against permits: of many rounds each gets its permit or gives up, no permit is lost or doubled, and nobody
-/// is left in line.
+/// Cancellation races with permits: each round gets its permit or gives up, no permit is lost or
+/// doubled, and nobody is left in line.
 #[test]
 fn a_semaphore_against_cancellation() {
     within(LIMIT, || {
@@ -227,7 +228,8 @@ fn a_wait_group_under_a_context_or_in_time() {
     });
 }
 
-/// Rounds of a group with some that wait for ever and some that give up: the former are all let go, by their own round.
+/// Rounds of a group with waiters that give up and one that does not: no wait returns before its
+/// round is done.
 #[test]
 fn a_wait_group_against_cancellation() {
     within(LIMIT, || {
@@ -266,11 +268,11 @@ fn a_wait_group_against_cancellation() {
                     group.add(1);
                 })
             };
-            // On this thread, which is no goroutine.
+            // On this thread, which is a foreign one.
             enter(&ctx, hasty());
             ends.join().unwrap();
             assert!(!group.wait_timeout(Duration::ZERO));
-            // For the patient one, if it came too late for the first round.
+            // For `patient`, if it came too late for the first round.
             group.done();
             patient.join().unwrap();
             join_all(waiters);
@@ -292,7 +294,7 @@ fn a_mutex_locked_under_a_context() {
                     assert_eq!(mutex.lock_ctx().unwrap_err(), error);
                 });
             }
-            // Nobody is in line, whom an unlock would have to wake.
+            // Nobody is left in line for an unlock to wake.
             assert_eq!(*mutex.try_lock().unwrap(), 4);
             let poisoned = Arc::clone(&mutex);
             go(move || {
@@ -309,8 +311,8 @@ fn a_mutex_locked_under_a_context() {
     });
 }
 
-/// Cancellation against the lock: of many rounds each gets it or gives up, nobody has it beside another, and it is free in the
-/// end; with holders that keep it long enough for the lock to be handed over.
+/// Cancellation races with the lock: each round gets it or gives up, two never hold it at once, and
+/// it is free in the end. Some hold it long enough for the lock to be handed over.
 #[test]
 fn a_mutex_against_cancellation() {
     within(LIMIT, || {
@@ -385,7 +387,8 @@ fn a_condition_under_a_context() {
     });
 }
 
-/// Cancellation against notifications: tokens are put and taken, takers give up and come again, and in the end all are taken.
+/// Cancellation races with notifications: tokens are put and taken, takers give up and come again,
+/// and in the end all are taken.
 #[test]
 fn a_condition_against_cancellation() {
     within(LIMIT, || {
@@ -432,7 +435,7 @@ fn a_condition_against_cancellation() {
     });
 }
 
-/// A time limit cuts short what ends with the context, and nothing else.
+/// `timeout` ends the waits that end with the context.
 #[gosched::test]
 fn timeout_cuts_short_waits_with_a_context() {
     let (semaphore, group, mutex) = (Semaphore::new(0), WaitGroup::new(), Mutex::new(()));
@@ -448,7 +451,8 @@ fn timeout_cuts_short_waits_with_a_context() {
     group.done();
 }
 
-/// In a stopped world what is ready is done, what is over fails, and what would have to wait panics and leaves all as it was.
+/// In a stopped world what is ready completes, a wait under an ended context fails, and what would
+/// have to wait panics and changes nothing.
 #[test]
 fn in_a_stopped_world() {
     within(LIMIT, || {

@@ -1,6 +1,6 @@
 //! Deadlock detection (S48): said when no goroutine can ever run again, and never otherwise.
 //!
-//! Without a test harness, whose threads would stand in the way.
+//! Without a test harness: its threads could wake a goroutine, as far as the library knows.
 
 mod common;
 
@@ -16,7 +16,8 @@ use gosched::{go, runtime, thread};
 
 const DEAD: &str = "fatal error: all goroutines are asleep - deadlock!";
 
-/// S48: nobody can run: the message, every goroutine with its reason and creator, status 2. With every number of Ps.
+/// S48: nobody can run: the message, every goroutine with its wait reason and creator, status 2.
+/// With 1, 2 and 8 Ps.
 fn all_asleep() {
     for procs in [1, 2, 8] {
         let outcome = child("all_asleep", || {
@@ -34,13 +35,13 @@ fn all_asleep() {
     }
 }
 
-/// S45, S48: `select! {}` waits for ever, as in Go, and is found as any other wait.
+/// S45, S48: `select! {}` waits for ever, as in Go, and is found like any other wait.
 fn an_empty_select() {
     let outcome = child("an_empty_select", || gosched::run(|| gosched::select! {})).procs(2).run();
     outcome.died(2, &[DEAD, "goroutine 1 [select (no cases)]:"]);
 }
 
-/// S48: found late, too: after work, sleeps, blocking calls and losses of the P.
+/// S48: a deadlock is also found after work, sleeps, blocking calls and lost Ps.
 fn asleep_after_a_life() {
     let outcome = child("asleep_after_a_life", || {
         gosched::run(|| {
@@ -65,8 +66,9 @@ fn asleep_after_a_life() {
     outcome.died(2, &[DEAD, "goroutine 1 [park]:"]);
 }
 
-/// S48, S51: found also after threads of ours have ended, with the goroutines that were locked to them; and not while a thread-local's
-/// destructor still runs on such a thread, which may wake others.
+/// S48, S51: a deadlock is also found after threads of the library have ended, with the goroutines
+/// that were locked to them; and not while a thread-local's destructor still runs on such a thread,
+/// which may wake others.
 fn asleep_after_threads_have_ended() {
     struct Wakes(thread::Thread);
     impl Drop for Wakes {
@@ -98,7 +100,8 @@ fn asleep_after_threads_have_ended() {
     }
 }
 
-/// S48: a thread that is not ours and waits in our calls can't help; one that ends is noticed.
+/// S48: a foreign thread that waits in our calls can't wake anybody; one that ends no longer hides
+/// the deadlock.
 fn foreign_threads_that_wait_or_end() {
     let outcome = child("foreign_threads_that_wait_or_end", || {
         std::thread::spawn(|| std::thread::sleep(Duration::from_millis(300)));
@@ -123,7 +126,8 @@ fn can_be_switched_off() {
     .ok();
 }
 
-/// S48: no alarm while a timer, a blocking call, announced or not, a goroutine without a P or a thread can still wake someone.
+/// S48: no alarm while a timer, a blocking call (announced or not), a goroutine without a P or a
+/// thread can still wake a goroutine.
 fn no_false_alarm() {
     for procs in [1, 2] {
         for source in ["timer", "announced", "unannounced", "computing", "thread", "timeout"] {
@@ -180,7 +184,7 @@ fn no_false_alarm_while_a_thread_is_blocked_outside() {
                         me.unpark();
                     });
                 } else {
-                    // This one waits for another thread, and that one is outside, too.
+                    // This thread waits for another one, which is blocked outside our calls, too.
                     std::thread::spawn(move || {
                         receive.recv().unwrap();
                         me.unpark();
@@ -202,8 +206,8 @@ fn no_false_alarm_while_a_thread_is_blocked_outside() {
     }
 }
 
-/// S4, S48: the goroutine that calls the wakers of async tasks is the library's own. It is not counted and not shown, and that it
-/// waits does not hide a deadlock; nor does the poller.
+/// S4, S48: the goroutine that calls the wakers of async tasks belongs to the library. It is
+/// neither counted nor shown, and neither it nor the poller hides a deadlock.
 #[cfg(feature = "futures-io")]
 fn what_is_the_librarys_own_does_not_count() {
     use futures_io::AsyncRead;
@@ -244,7 +248,7 @@ fn what_is_the_librarys_own_does_not_count() {
     }
 }
 
-/// S48: but code of others that it runs is shown: a waker that never returns.
+/// S48: that goroutine is shown while it runs a waker that never returns.
 #[cfg(feature = "futures-io")]
 fn a_waker_that_waits_is_shown() {
     use futures_io::AsyncRead;
@@ -273,7 +277,7 @@ fn a_waker_that_waits_is_shown() {
     outcome.died(2, &[DEAD, "goroutine 1 [park]:", "\"gosched wakers\" [park]:", "wake(...)"]);
 }
 
-/// The library's own goroutine keeps nothing of the user's: not the context that its first user runs under.
+/// The library's own goroutine does not keep the context of the caller that started it.
 #[cfg(feature = "futures-io")]
 fn the_librarys_own_goroutine_keeps_no_context() {
     use futures_io::AsyncRead;
@@ -299,8 +303,8 @@ fn the_librarys_own_goroutine_keeps_no_context() {
     .ok();
 }
 
-/// S48: wake-ups that hop between goroutines, foreign threads and blocking calls, with everybody asleep in between as often
-/// as can be: never an alarm.
+/// S48: wake-ups pass between goroutines, foreign threads and blocking calls, and everybody is
+/// asleep in between as often as possible: never an alarm.
 fn no_false_alarm_while_it_hops() {
     for procs in [1, 2, 8] {
         child("no_false_alarm_while_it_hops", || {
@@ -325,7 +329,7 @@ fn no_false_alarm_while_it_hops() {
                     }
                     thread::park();
                     if round % 16 == 0 {
-                        // Long enough for the monitor to look.
+                        // Everybody is asleep for a moment.
                         let me = thread::current();
                         let done = Arc::new(AtomicBool::new(false));
                         let seen = Arc::clone(&done);
@@ -348,7 +352,8 @@ fn no_false_alarm_while_it_hops() {
     }
 }
 
-/// D4: goroutines wait for a stack, and all that have one wait for them: said with count and remedy, status 2.
+/// D4: goroutines wait for a stack, and all that have one wait for those: the process ends with
+/// count and remedy, status 2.
 fn out_of_stacks() {
     for procs in [1, 2, 8] {
         let outcome = child("out_of_stacks", || {

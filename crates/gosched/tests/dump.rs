@@ -1,4 +1,5 @@
-//! S49: every goroutine with its state, its wait, its stack and its creator: on request and on SIGQUIT.
+//! S49: dumps, on request and on SIGQUIT: every goroutine with its state, its wait, its stack and
+//! its creator.
 
 mod common;
 
@@ -12,12 +13,14 @@ use gosched::thread::Builder;
 use gosched::{go, runtime, thread};
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// In the place of a stack that could not be had, because its goroutine was on the move or its thread did not run.
+/// Shown instead of a stack that could not be copied, because its goroutine began to run or its
+/// thread did not answer.
 const UNAVAILABLE: &str = "(stack unavailable)";
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// A stack shows no function whose last act is a call, if the compiler lets the callee take its place. After this it can't.
+/// A function that ends with a call may be missing from a stack, if the compiler made that a tail
+/// call. With this after the call it can't.
 fn not_the_last() {
     std::hint::black_box(1);
 }
@@ -105,13 +108,14 @@ fn created_by(id: u64, line: u32) -> String {
     format!("created by goroutine {id} at crates/gosched/tests/dump.rs:{line}:")
 }
 
-/// What a dump says of the goroutine with this name.
+/// The part of a dump about the goroutine with this name.
 fn of<'a>(dump: &'a str, name: &str) -> Option<&'a str> {
     let name = format!(" \"{name}\" [");
     dump.split("\n\n").find(|part| part.lines().next().is_some_and(|head| head.contains(&name)))
 }
 
-/// Dumps until what is said of `name` is to the taste of `good`. (A test's watchdog ends it if that never is.)
+/// Dumps until the part about `name` satisfies `good`. (A test's watchdog ends it if that never
+/// happens.)
 fn until(name: &str, good: impl Fn(&str) -> bool) -> String {
     loop {
         let dump = runtime::stacks();
@@ -183,7 +187,8 @@ fn every_state_has_its_stack() {
 fn one_that_has_not_run() {
     let body = || {
         gosched::run(|| {
-            // With its P taken from the goroutine that asks, it may begin to run before it is looked at.
+            // If the goroutine that asks loses its P, this one may begin to run before the dump
+            // looks at it.
             let part = loop {
                 let fresh = named("fresh", || ());
                 let dump = runtime::stacks();
@@ -205,7 +210,7 @@ fn each_has_its_own_place() {
         gosched::run(|| {
             let spawn = || go(parks);
             let handles: Vec<_> = (0..10).map(|_| spawn()).collect();
-            // Those that wait are told so; from one second on, also for how long.
+            // The head of a waiting goroutine says so; from one second on, also for how long.
             let parked = |line: &&str| line.contains(" [park]:") || line.contains(" [park, ");
             let dump = loop {
                 let dump = runtime::stacks();
@@ -228,7 +233,8 @@ fn each_has_its_own_place() {
     child("each_has_its_own_place", body).procs(2).limit(LIMIT).run().ok();
 }
 
-/// Of many, those that look the same are shown once, with a count; the main goroutine comes first, then the lowest number.
+/// Many goroutines that look the same are shown once, with a count; the main goroutine comes first,
+/// then the lowest id.
 #[test]
 fn those_that_are_alike_are_grouped() {
     let body = || {
@@ -260,8 +266,9 @@ fn those_that_are_alike_are_grouped() {
     child("those_that_are_alike_are_grouped", body).procs(2).limit(LIMIT).run().ok();
 }
 
-/// S1: how long a goroutine has waited, from one second on; and what was not counted while the runtime was asleep is not
-/// counted later. (Seen to fail when nobody sets the clock on waking the monitor.)
+/// S1: how long a goroutine has waited, from one second on; and what was not counted while the
+/// runtime was asleep is not counted later. (Seen to fail when waking the monitor does not set the
+/// clock.)
 #[test]
 fn the_wait_is_told() {
     let body = || {
@@ -287,7 +294,7 @@ fn the_wait_is_told() {
     child("the_wait_is_told", body).procs(2).limit(LIMIT).run().ok();
 }
 
-/// From a goroutine, which sees itself; from a thread that is none, which does not appear.
+/// A goroutine that asks sees itself; a foreign thread that asks does not appear.
 #[test]
 fn anybody_may_ask() {
     #[inline(never)]
@@ -315,7 +322,7 @@ fn anybody_may_ask() {
     child("anybody_may_ask", body).procs(2).limit(LIMIT).run().ok();
 }
 
-/// A stack that is too deep to be shown is cut at its outer end.
+/// A stack with too many calls to be shown is cut at its outer end.
 #[test]
 fn deep_stacks_are_cut() {
     #[inline(never)]
@@ -368,7 +375,8 @@ fn names_without_debug_information() {
     );
 }
 
-/// A handler of the program's own for SIGURG stays, and is never called; a goroutine that computes then has no stack.
+/// A SIGURG handler of the program stays, and is never called; then a dump has no stack of a
+/// goroutine that computes.
 #[test]
 fn a_foreign_sigurg_handler_is_left_alone() {
     static CALLED: AtomicBool = AtomicBool::new(false);
@@ -391,8 +399,8 @@ fn a_foreign_sigurg_handler_is_left_alone() {
     child("a_foreign_sigurg_handler_is_left_alone", body).procs(2).limit(LIMIT).run().ok();
 }
 
-/// A dump disturbs nobody: calls that a signal would cut short are not. (Seen to fail when blocked threads are asked by the
-/// signal, too.)
+/// A dump does not interrupt blocked calls, as a signal would. (Seen to fail when blocked threads
+/// are sent the signal, too.)
 #[test]
 fn blocked_calls_are_not_interrupted() {
     static TID: AtomicI32 = AtomicI32::new(0);
@@ -403,7 +411,7 @@ fn blocked_calls_are_not_interrupted() {
             // SAFETY: reads `time`; the other pointer may be null.
             unsafe { libc::nanosleep(&time, std::ptr::null_mut()) }
         };
-        // On its way into the call it may still be asked.
+        // Before it is in the call it may still be sent the signal.
         let is_in_call = || {
             let file = format!("/proc/self/task/{}/syscall", TID.load(Ordering::Relaxed));
             let call = std::fs::read_to_string(file).unwrap_or_default();
@@ -442,7 +450,7 @@ fn sigquit_dumps_and_ends() {
             drop(named("computes", computes));
             until("parks", |part| part.contains("[park"));
             until("computes", |part| part.contains("[running"));
-            // Somebody may be printing.
+            // Standard error may be locked at that moment.
             let _held = std::io::stderr().lock();
             raise(libc::SIGQUIT);
             thread::park();
@@ -450,7 +458,8 @@ fn sigquit_dumps_and_ends() {
     };
     for procs in [1, 2, 8] {
         let child = child("sigquit_dumps_and_ends", body).procs(procs).limit(LIMIT);
-        // A thread that the kernel does not run for a while can't show its stack: not every time.
+        // A thread that the kernel does not run for a while can't copy its stack: that does not
+        // happen every time.
         let mut outcomes = (0..20).map(|_| child.run());
         let outcome = outcomes.find(|outcome| !outcome.stderr.contains(UNAVAILABLE)).expect("a whole dump");
         let said = ["dump::places::parks(...)\n\t", "dump::places::computes(...)\n\t"];
@@ -475,7 +484,7 @@ fn sigquit_dumps_where_it_was_ignored_at_the_start() {
     assert!(outcome.stderr.starts_with("SIGQUIT: quit\n\ngoroutine 1 ["), "{outcome:#?}");
 }
 
-/// D9: a handler of the program's for SIGQUIT is left alone, also one that comes later.
+/// D9: a SIGQUIT handler of the program is left alone, also one that is installed later.
 #[test]
 fn sigquit_is_left_to_those_who_have_it() {
     static CALLED: AtomicUsize = AtomicUsize::new(0);
@@ -498,7 +507,8 @@ fn sigquit_is_left_to_those_who_have_it() {
             _ => {}
         }
         raise(libc::SIGQUIT);
-        // Whoever of ours had to act on it has been woken before this goroutine.
+        // If the library had taken the signal, its reporter would have been woken before this
+        // goroutine.
         gosched::run(|| assert!(runtime::stacks().contains("goroutine ")));
         while common::arg() != "ignored later" && CALLED.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
@@ -512,7 +522,8 @@ fn sigquit_is_left_to_those_who_have_it() {
     }
 }
 
-/// D9: in the child of a fork, where nobody could answer it, SIGQUIT does what it did before.
+/// D9: in the child of a fork, which has no reporter, SIGQUIT does what it did before the runtime
+/// started.
 #[test]
 fn sigquit_after_a_fork_does_what_it_did_before() {
     let body = || {
@@ -536,7 +547,8 @@ fn sigquit_after_a_fork_does_what_it_did_before() {
     assert_eq!(child.ignoring(libc::SIGQUIT).run().ok().value("ended by"), "None");
 }
 
-/// A thousand dumps while ten thousand goroutines come, wait and go; each dump is whole, and nobody is lost.
+/// Up to a thousand dumps (300 in a debug build, 100 with 1 and 8 Ps) while ten thousand goroutines
+/// begin, wait and end: no dump is torn, and no goroutine is lost.
 #[test]
 fn a_thousand_dumps_beside_churn() {
     const GOROUTINES: usize = 10_000;
@@ -563,7 +575,7 @@ fn a_thousand_dumps_beside_churn() {
         });
         gosched::run(|| {
             while !dumping.is_finished() {
-                // Each joins the one before it: a chain of ten thousand that wait.
+                // Each joins the one before it: a chain of ten thousand waits.
                 let mut last = None;
                 for _ in 0..GOROUTINES {
                     let before = last.take();

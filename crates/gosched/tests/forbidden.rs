@@ -33,8 +33,9 @@ fn forbid_membarrier() {
     }
 }
 
-/// D1: who takes a P relies on membarrier. Refused after the start, it can't: that is a fatal error which names the cause, for the
-/// monitor as for a stop of the world. Never silence, and never a P with two owners.
+/// D1: taking a P relies on membarrier. If that is refused after the start, the process ends with a
+/// fatal error that names the cause, whether the monitor or a stop of the world needed it: it does
+/// not hang, and no P has two owners.
 #[test]
 fn membarrier_refused_after_the_start_is_fatal() {
     for how in ["monitor", "stop"] {
@@ -45,7 +46,7 @@ fn membarrier_refused_after_the_start_is_fatal() {
                 if common::arg() == "stop" {
                     runtime::stop_the_world(|_| ());
                 }
-                // Somebody waits for the one P, and so the monitor takes it.
+                // This one waits for the only P, so the monitor takes it.
                 go(|| ());
                 compute_for(LIMIT);
             });
@@ -59,7 +60,7 @@ fn membarrier_refused_after_the_start_is_fatal() {
     }
 }
 
-/// Refused from the beginning, the runtime does without.
+/// If membarrier is refused from the beginning, the runtime works without it.
 #[test]
 fn membarrier_refused_from_the_start_is_fine() {
     child("membarrier_refused_from_the_start_is_fine", || {

@@ -82,7 +82,7 @@ fn await_on_a_foreign_thread() {
     common::within(Duration::from_secs(60), || assert_eq!(block_on(sum(1000)), 499_500));
 }
 
-/// D6: a future polled with one waker after the other wakes only the last one.
+/// D6: a future that is polled with several wakers wakes only the last one.
 #[gosched::test]
 fn the_last_waker_counts() {
     let handle = gosched::go(|| {
@@ -107,7 +107,8 @@ fn the_last_waker_counts() {
     }
 }
 
-/// D6: a future that is dropped early detaches: the goroutine goes on, the waker is let go and never called.
+/// D6: dropping the future early detaches the goroutine, which continues; the waker is dropped and
+/// never called.
 #[gosched::test]
 fn dropped_early() {
     let ended = Arc::new(AtomicUsize::new(0));
@@ -136,7 +137,8 @@ fn dropped_early() {
     assert!(wakers.iter().all(|waker| waker.wakes() == 0));
 }
 
-/// D6: dropping and polling race with the end; nothing is lost, nothing is freed twice.
+/// D6: dropping and polling race with the goroutine's end: no result is lost, nothing is freed
+/// twice.
 #[gosched::test(timeout = "120s")]
 fn races_with_the_end() {
     let rounds = if cfg!(debug_assertions) { 3_000 } else { 30_000 };
@@ -198,8 +200,8 @@ fn a_waker_may_use_the_library() {
     assert!(Pin::new(&mut future).poll(&mut Context::from_waker(&waker)).is_ready());
 }
 
-/// D5: a future that is polled on another thread finds that thread's thread-locals, though the compiler sees a loop. (Seen to
-/// fail in release, where the poll was inlined in the loop.)
+/// D5: a future finds the thread-locals of the thread that polls it, although the compiler sees one
+/// loop around all polls. (Seen to fail in release, where the poll was inlined in the loop.)
 #[gosched::test]
 fn a_future_finds_the_thread_locals_of_whoever_polls_it() {
     std::thread_local!(static HERE: Cell<usize> = const { Cell::new(0) });
@@ -237,7 +239,7 @@ fn a_future_finds_the_thread_locals_of_whoever_polls_it() {
     }
 
     let (sender, wakers) = mpsc::channel::<Waker>();
-    // From outside, so that any thread of the runtime may go on.
+    // The wake-ups come from a foreign thread, so that any M may run the goroutine next.
     let outside = std::thread::spawn(move || wakers.into_iter().for_each(Waker::wake));
     let all: Vec<_> = (0..8)
         .map(|_| {

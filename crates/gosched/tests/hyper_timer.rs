@@ -1,4 +1,5 @@
-//! The timer that hyper gets (feature `hyper`): whoever awaits it is woken in time, whatever executor that is (S46, S47).
+//! The timer for hyper (feature `hyper`): the task that awaits it is woken, on any executor (S46,
+//! S47).
 #![cfg(feature = "hyper")]
 
 mod common;
@@ -39,8 +40,8 @@ fn sleeps_end_in_time() {
     block_on(Timer.sleep_until(Instant::now() - Duration::from_millis(1)));
 }
 
-/// A sleep that no clock can count is as long as can be: it does not panic, is not over, and can be set anew. So is one until the
-/// last moment that there is.
+/// A sleep beyond the range of `Instant` does not panic, does not end, and can be reset. The same
+/// holds for one until the last possible `Instant`.
 #[gosched::test]
 fn the_longest_sleeps() {
     let last = (0..64)
@@ -49,7 +50,8 @@ fn the_longest_sleeps() {
     let (sender, _woken) = mpsc::channel();
     let waker = Waker::from(Arc::new(Tell(sender, AtomicUsize::new(0))));
     for mut sleep in [Timer.sleep(Duration::MAX), Timer.sleep_until(last)] {
-        // Of another executor, and of ours; twice, since only the second asks the clock.
+        // Polled by another executor, and by ours; twice, since only the second poll asks the
+        // clock.
         for _ in 0..2 {
             assert_eq!(sleep.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Pending);
         }
@@ -65,7 +67,7 @@ fn the_longest_sleeps() {
     }
 }
 
-/// S18: on a thread that is not ours.
+/// S18: a sleep on a foreign thread.
 #[test]
 fn a_foreign_thread_sleeps() {
     let began = Instant::now();
@@ -73,7 +75,7 @@ fn a_foreign_thread_sleeps() {
     assert!(began.elapsed() >= SHORT);
 }
 
-/// Set anew while somebody waits: the new time counts, earlier or later.
+/// A reset while a task waits: the new time counts, earlier or later.
 #[gosched::test]
 fn reset_while_awaited() {
     block_on(async {
@@ -97,7 +99,7 @@ fn reset_while_awaited() {
     });
 }
 
-/// A sleep that is passed on wakes who awaits it now: here another goroutine, while the first still waits for something else.
+/// A sleep that is passed on wakes the task that polled it last: here another goroutine.
 #[gosched::test]
 fn passed_on_to_another_task() {
     let (sender, receiver) = gosched::chan::bounded(1);
@@ -110,7 +112,7 @@ fn passed_on_to_another_task() {
     join_all(vec![first, second]);
 }
 
-/// A waker of somebody else's.
+/// The waker of another executor.
 struct Tell(mpsc::Sender<()>, AtomicUsize);
 
 impl Wake for Tell {
@@ -144,8 +146,8 @@ fn other_executors_are_woken() {
     assert!(tell.1.load(Ordering::Relaxed) >= 1);
 }
 
-/// Those that are dropped before their time start no goroutine and wake no task of another executor. (One of a `block_on`'s stays
-/// armed, as its spare one.)
+/// Sleeps that are dropped before their time start no goroutine and wake no task of another
+/// executor. (A `block_on` keeps one timer armed, to use again.)
 #[test]
 fn dropped_in_time() {
     child("dropped_in_time", || gosched::run(drop_many)).limit(Duration::from_secs(60)).run().ok();
@@ -167,7 +169,8 @@ fn drop_many() {
     assert!(woken.try_recv().is_err());
 }
 
-/// What a dropped sleep leaves behind serves the next one of the same task: which is over neither too early nor too late.
+/// The timer of a dropped sleep is used again for the next sleep of the same task, which does not
+/// end early.
 #[gosched::test]
 fn one_after_the_other() {
     block_on(async {
@@ -182,7 +185,7 @@ fn one_after_the_other() {
     });
 }
 
-/// A sleep outlives the `block_on` that awaited it, and goes on in the next.
+/// A sleep outlives the `block_on` that polled it, and ends in the next one.
 #[gosched::test]
 fn outlives_its_task() {
     let mut sleep = Timer.sleep(SHORT);
@@ -195,7 +198,7 @@ fn outlives_its_task() {
     block_on(sleep);
 }
 
-/// Sleeps that are dropped, reset and over at the same moment, from many goroutines at once.
+/// Sleeps end while they are dropped or reset, on many goroutines at once.
 #[gosched::test]
 fn set_and_dropped_while_they_ring() {
     let goroutines = (0..16u32).map(|i| {

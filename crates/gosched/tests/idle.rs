@@ -1,4 +1,4 @@
-//! With nothing to do, the process does nothing (S33), and keeps the threads it has (S32).
+//! With nothing to do the process uses next to no CPU time (S33), and it keeps its threads (S32).
 
 mod common;
 
@@ -23,7 +23,8 @@ fn work() {
     });
 }
 
-/// Looks at the process for a second in which no thread comes or goes. (The sleep is what is measured.)
+/// Prints the CPU time of a second in which no thread is created or ends. (The sleep is what is
+/// measured.)
 fn watch_a_second(what: &str) {
     // The last searches end within this time.
     std::thread::sleep(Duration::from_millis(100));
@@ -38,7 +39,8 @@ fn watch_a_second(what: &str) {
     }
 }
 
-/// S32, S33: after work, between two runs, with parked goroutines alive, and with the main goroutine parked: no CPU.
+/// S32, S33: after work, between two runs, with parked goroutines alive, and with the main
+/// goroutine parked: less than 20 ms of CPU time in a second.
 #[test]
 fn idle_costs_nothing() {
     let child = common::child("idle_costs_nothing", || {
@@ -64,7 +66,8 @@ fn idle_costs_nothing() {
         work();
         parked.iter().for_each(|handle| handle.thread().unpark());
         parked.into_iter().for_each(|handle| handle.join().unwrap());
-        // Ours: template, monitor, reporter; the harness: two; the watchdog. And a P may have had one M too many.
+        // The library's template, monitor and reporter, two of the harness, the watchdog. Each P
+        // may have had one M too many.
         assert!(threads() <= peak.max(2 * procs + 6), "{} threads for {procs} Ps", threads());
     });
     for procs in [1, 2, 8] {

@@ -1,5 +1,5 @@
-//! What threads and programs inherit that a goroutine starts, by whatever means: what the process had, not what the runtime asks of
-//! the kernel for its own threads (D9).
+//! What the threads and programs inherit that a goroutine starts: what the process had, not what
+//! the runtime asks of the kernel for its own threads (D9).
 
 mod common;
 
@@ -80,7 +80,8 @@ fn use_all_threads() {
     common::join_all(handles.collect());
 }
 
-/// Each of `n` goroutines finds itself, and what it starts, with what the process had.
+/// Each of `n` goroutines has the slack of the process, and all that it starts has inherited what
+/// the process had.
 fn check(expected: Inherited, n: usize) {
     let looks = |_| {
         go(move || {
@@ -93,7 +94,7 @@ fn check(expected: Inherited, n: usize) {
     common::join_all((0..n).map(looks).collect());
 }
 
-/// Timer slack and time slice stay ours.
+/// The timer slack and time slice of an M are not inherited.
 #[test]
 fn threads_and_programs_inherit_what_the_process_had() {
     for procs in PROCS {
@@ -110,7 +111,7 @@ fn threads_and_programs_inherit_what_the_process_had() {
     }
 }
 
-/// Also with the poller, in which an M sleeps otherwise.
+/// The same with the poller, in which the keeper then sleeps.
 #[test]
 fn also_after_sleeping_in_the_poller() {
     for procs in PROCS {
@@ -136,7 +137,8 @@ fn set_slack(nanos: u64) {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanos) };
 }
 
-/// A program that was started with another timer slack passes that one on, whoever starts the runtime.
+/// A program that was started with another timer slack passes that one on, whichever thread starts
+/// the runtime.
 #[test]
 fn a_slack_of_the_users_is_passed_on() {
     let child = child("a_slack_of_the_users_is_passed_on", || {
@@ -155,7 +157,8 @@ fn a_slack_of_the_users_is_passed_on() {
     std::thread::spawn(start).join().unwrap();
 }
 
-/// A nice value is passed on: also one below 0, if the system allows it. (The flag that keeps the slice ours would reset that.)
+/// A nice value is passed on: also one below 0, if the system allows it. (The flag that resets the
+/// slice would reset that, too.)
 #[test]
 fn a_nice_value_is_passed_on() {
     for nice in ["5", "-5"] {
@@ -179,7 +182,7 @@ fn a_nice_value_is_passed_on() {
     }
 }
 
-/// A goroutine that computes without a P has a longer slice: also only for itself.
+/// The longer slice of a thread that computes without a P is not inherited.
 #[test]
 fn a_long_slice_is_not_passed_on() {
     for procs in [1, 2] {

@@ -18,7 +18,7 @@ use gosched::{go, scope, thread};
 
 const KIB: usize = 1024;
 
-/// Something large, whose sum can be told and whose end is counted.
+/// A large value with a sum, whose drops are counted.
 struct Large<const N: usize>([u8; N], Arc<AtomicUsize>);
 
 impl<const N: usize> Large<N> {
@@ -37,7 +37,7 @@ impl<const N: usize> Drop for Large<N> {
     }
 }
 
-/// One way to start a goroutine that runs a large closure; returns when it has run.
+/// One way to start a goroutine with a large closure, and to await its result.
 type Way<const N: usize> = (&'static str, fn(&Arc<AtomicUsize>));
 
 fn ways<const N: usize>() -> [Way<N>; 9] {
@@ -117,8 +117,8 @@ fn large_closures_run() {
     child("large_closures_run", body).procs(2).limit(Duration::from_secs(20)).run().ok();
 }
 
-/// S13: a goroutine with the default stack starts others with large closures: beside what it has itself, the value and the
-/// closure, there is room for no more than one copy.
+/// S13: a goroutine with the default stack starts others with large closures: besides the value and
+/// the closure its stack has room for one copy only.
 #[test]
 fn large_closures_are_started_from_small_stacks() {
     let body = || {
@@ -183,7 +183,8 @@ fn large_results() {
     child("large_results", body).procs(2).limit(Duration::from_secs(20)).run().ok();
 }
 
-/// S11: a large closure, or one with a large result, that panics: what it had is dropped once, and the panic is told.
+/// S11: a large closure, or one with a large result, that panics: what it owned is dropped once,
+/// and `join` returns the panic.
 #[test]
 fn large_ones_that_panic() {
     const N: usize = 96 * KIB;

@@ -1,4 +1,4 @@
-//! `goroutine_local!`: one value for each goroutine, on foreign threads one for each thread.
+//! `goroutine_local!`: one value for each goroutine, and one for each foreign thread.
 
 mod common;
 
@@ -56,7 +56,8 @@ fn the_methods_of_std() {
     assert_eq!(PLAIN.try_with(|n| *n), Ok(7));
 }
 
-/// D5: values move with their goroutine from thread to thread. Goes on until somebody has changed threads.
+/// D5: values move with their goroutine from thread to thread. Runs until a goroutine has changed
+/// threads.
 #[test]
 fn values_move_with_their_goroutine() {
     fn walk(i: u32, moved: &AtomicBool) {
@@ -141,7 +142,7 @@ fn thread_local_on_foreign_threads() {
     });
 }
 
-/// A destructor that looks at its own key again is told that it is gone; another key still works, as std's does.
+/// A destructor that uses its own key again gets an error; another key still works, as with std.
 struct Looks(Arc<Mutex<Vec<String>>>);
 
 impl Drop for Looks {
@@ -170,7 +171,7 @@ fn keys_during_destruction() {
     assert_eq!(*log.lock().unwrap(), ["own gone: true, other: Ok(4)"]);
 }
 
-/// Keys during destruction, on a foreign thread: "the key is thread-local" there, so as std's.
+/// Keys during destruction, on a foreign thread, where they are thread-local: as with std.
 #[test]
 fn keys_during_destruction_on_a_foreign_thread() {
     let log = Arc::new(Mutex::new(Vec::new()));
@@ -179,7 +180,7 @@ fn keys_during_destruction_on_a_foreign_thread() {
     assert_eq!(*log.lock().unwrap(), ["own gone: true, other: Ok(4)"]);
 }
 
-/// `with` says what is wrong, by a panic.
+/// `with` panics when the value is being destroyed.
 #[gosched::test]
 fn with_panics_during_destruction() {
     struct Insists(Arc<Mutex<bool>>);
@@ -197,8 +198,9 @@ fn with_panics_during_destruction() {
     assert!(*refused.lock().unwrap());
 }
 
-/// S9: what runs as a goroutine after its locals are gone (the destructor of a result that nobody wants) may use locals
-/// too; they are destroyed, and the next goroutine in that header starts afresh.
+/// S9: code that runs on a goroutine after its locals were destroyed (the destructor of an
+/// unclaimed result) may use locals again. Those are destroyed, too, and the next goroutine with
+/// that header does not see them.
 #[test]
 fn locals_of_a_late_destructor_are_not_inherited() {
     let child = common::child("locals_of_a_late_destructor_are_not_inherited", || {

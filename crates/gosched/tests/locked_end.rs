@@ -1,5 +1,5 @@
-//! S51: a goroutine that ends while it is locked to its thread takes the thread with it, as in Go: nobody else finds what it left in
-//! the thread's state.
+//! S51: the thread of a goroutine that ends while it is locked ends too, as in Go: no other
+//! goroutine finds what it left in the thread's state.
 
 mod common;
 
@@ -28,7 +28,7 @@ thread_local! {
     static LEFT_BEHIND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// However it ends, and whether or not it has a P then.
+/// However the goroutine ends, with or without a P.
 #[test]
 fn nobody_finds_what_it_left_behind() {
     with_procs("nobody_finds_what_it_left_behind", || {
@@ -51,7 +51,7 @@ fn nobody_finds_what_it_left_behind() {
                     locks();
                     panic!("on purpose");
                 }),
-                // It loses its P, and has none when it ends.
+                // It may lose its P, and then has none when it ends.
                 go(move || {
                     locks();
                     if round % 5 == 0 { compute_for(Duration::from_millis(30)) } else { yield_now() }
@@ -78,7 +78,7 @@ fn nobody_finds_what_it_left_behind() {
                 }),
             ];
             ends.into_iter().for_each(|end| drop(end.join()));
-            // Whoever runs now, on however many threads, finds nothing.
+            // No goroutine that runs now finds it, on any thread.
             let look = |_| {
                 go(|| {
                     assert!(!LEFT_BEHIND.get());
@@ -90,7 +90,7 @@ fn nobody_finds_what_it_left_behind() {
     });
 }
 
-/// Unlocked in time, the thread goes on.
+/// A thread that is unlocked before its goroutine ends is used again.
 #[test]
 fn an_unlocked_thread_is_used_again() {
     child("an_unlocked_thread_is_used_again", || {
@@ -116,8 +116,8 @@ fn an_unlocked_thread_is_used_again() {
     .ok();
 }
 
-/// The thread's own thread-locals are dropped after the goroutine has ended. What they call of ours is as on any other thread that is
-/// not ours.
+/// The thread's own thread-locals are dropped after the goroutine has ended. When they call the
+/// library, they do so from a foreign thread.
 #[test]
 fn destructors_of_its_thread_locals_are_on_a_foreign_thread() {
     with_procs("destructors_of_its_thread_locals_are_on_a_foreign_thread", || {
@@ -147,8 +147,8 @@ fn destructors_of_its_thread_locals_are_on_a_foreign_thread() {
     });
 }
 
-/// One after the other, they need neither more threads nor more memory; nor do they come up against the limit of threads, which counts
-/// those there are.
+/// Pinned goroutines one after the other need neither more threads nor more memory; nor do they
+/// reach the limit of threads, which counts those that exist.
 #[test]
 fn many_one_after_the_other() {
     let many = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
@@ -175,7 +175,8 @@ fn many_one_after_the_other() {
     }
 }
 
-/// Many at once, while the world is stopped, the number of Ps changes, and dumps are made.
+/// Many pinned goroutines end at once, while the world is stopped, the number of Ps changes, and
+/// dumps are made.
 #[test]
 fn many_at_once_beside_everything_else() {
     child("many_at_once_beside_everything_else", || {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use gosched::chan::{Receiver, Sender, bounded};
 use gosched::runtime;
 
-/// Gives each value back that it gets, and counts it.
+/// Sends each value back, and notes it in `seen`.
 fn echo(pings: Receiver<u32>, pongs: Sender<u32>, seen: &AtomicU32) {
     for n in pings.iter() {
         seen.store(n, Ordering::Release);
@@ -21,7 +21,8 @@ fn echo(pings: Receiver<u32>, pongs: Sender<u32>, seen: &AtomicU32) {
 
 const ROUNDS: u32 = 20;
 
-/// To and fro so often that the P is trusted; then `after` runs, when the other one was woken, until it has run.
+/// Ping-pong until the P is trusted; then wakes the other goroutine once more, and runs `after`,
+/// which lasts until that one has run.
 fn woken_and_left(after: impl Fn(&dyn Fn() -> bool)) {
     let (ping, pings) = bounded(1);
     let (pong, pongs) = bounded(1);
@@ -44,7 +45,8 @@ fn woken_and_left(after: impl Fn(&dyn Fn() -> bool)) {
     other.join().expect("it ends with the channel");
 }
 
-/// S31, D9: it runs although the one that woke it computes on, blocks announced, or blocks unannounced; on two Ps, on one.
+/// S31, D9: it runs although the goroutine that woke it computes, or blocks, announced or not. With
+/// 1, 2 and 8 Ps.
 #[test]
 fn does_not_wait_for_long() {
     let child = common::child("does_not_wait_for_long", || {
@@ -73,14 +75,15 @@ fn does_not_wait_for_long() {
     }
 }
 
-/// What the calling thread has used of a CPU.
+/// CPU time of the calling thread.
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// D9: on two Ps the monitor's look sends somebody for it, long before the P would be handed off, after 10 ms of CPU time.
-/// (Without that look 6 to 8 of 20 waited so long, with it none, also beside five busy loops; 2026-11-16.)
+/// D9: on two Ps the monitor wakes an M for it at its next tick, long before it would take the P,
+/// after 10 ms of CPU time. (Without that 6 to 8 of 20 waited so long, with it none, also beside
+/// five busy loops; 2026-11-16.)
 #[test]
 fn the_monitor_sends_somebody() {
     let outcome = common::child("the_monitor_sends_somebody", || {
@@ -117,9 +120,10 @@ fn sleeps() -> u64 {
         .sum()
 }
 
-/// D9: two that pass a value to and fro stay on one P and leave the other threads asleep. Each time the kernel takes the CPU away
-/// at a bad moment, trust is lost for a while; so what counts is how much there is less than without trust. (200,000 rounds: some
-/// 600 sleeps beside 20,000; beside four busy loops 2,000 beside 8,000; 2026-11-18.)
+/// D9: two goroutines that play ping-pong stay on one P and leave the other threads asleep. If the
+/// kernel preempts the thread at a bad moment, trust is lost for a while; so the test compares with
+/// a run without trust. (200,000 rounds: some 600 sleeps beside 20,000; beside four busy loops
+/// 2,000 beside 8,000; 2026-11-18.)
 #[test]
 fn wakes_nobody_else() {
     let child = common::child("wakes_nobody_else", || {

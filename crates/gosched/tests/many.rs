@@ -8,7 +8,7 @@ use gosched::thread::{self, Thread};
 /// Without optimisation a million takes its time.
 const MANY: usize = if cfg!(debug_assertions) { 200_000 } else { 1_000_000 };
 
-/// Notes who ran, and wakes `end` when all have.
+/// Counts how often each goroutine ran, and wakes `end` after the last one.
 struct Tally {
     ran: Vec<AtomicU8>,
     left: AtomicUsize,
@@ -55,7 +55,7 @@ fn created_by_one_and_joined() {
     }
 }
 
-/// S9: a million goroutines, a thousand at a time: headers and stacks go round.
+/// S9: a million goroutines, a thousand at a time: headers and stacks are reused.
 #[gosched::test(timeout = "120s")]
 fn in_batches_of_a_thousand() {
     for batch in 0..MANY / 1000 {
@@ -80,7 +80,7 @@ fn each_creates_the_next() {
     tally.each_ran_once();
 }
 
-/// S8, S26: a tree in which each of a hundred thousand nodes joins its ten children.
+/// S8, S26: a tree with a hundred thousand leaves, in which each inner node joins its ten children.
 #[gosched::test(timeout = "120s")]
 fn a_tree_of_joins() {
     fn node(number: usize, size: usize) -> usize {
@@ -112,7 +112,7 @@ fn created_by_foreign_threads() {
     tally.each_ran_once();
 }
 
-/// S17: a thousand goroutines that yield a hundred times each all get through.
+/// S17: a thousand goroutines that yield a hundred times each all end.
 #[gosched::test(timeout = "120s")]
 fn all_of_those_that_yield_get_through() {
     let tally = Tally::new(1000);

@@ -18,7 +18,7 @@ struct Same {
     reason: &'static str,
 }
 
-/// The primitive that users see, and the core that it waits in front of.
+/// The primitive that users see, and its core, which neither waits nor wakes.
 const CORE: &str = "the public primitive, and its core: the same without waiting and waking";
 /// `std::sync::mpsc` and crossbeam-channel both have it, and so do we.
 const CHANNELS: &str = "public, in two modules that have the names of std's and of crossbeam's channels";

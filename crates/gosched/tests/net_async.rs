@@ -83,7 +83,7 @@ fn connections_in_block_on() {
     });
 }
 
-/// Somebody else's executor, in the simplest form: a thread that polls all its tasks when any is woken.
+/// Another executor, as simple as possible: a thread that polls all its tasks when any is woken.
 struct Bell {
     rung: Mutex<bool>,
     bell: Condvar,
@@ -120,7 +120,7 @@ fn run_elsewhere(tasks: Vec<Pin<Box<dyn Future<Output = ()> + Send>>>) -> usize 
 /// Sockets are awaited from another executor, on a foreign thread, whose wakers call the library.
 #[test]
 fn another_executor() {
-    // Alone: goroutines are counted.
+    // In a process of its own, because goroutines are counted.
     let alone = child("another_executor", || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -145,7 +145,7 @@ fn another_executor() {
     alone.limit(LIMIT).run().ok();
 }
 
-/// A waker that panics keeps nobody else from being woken.
+/// A waker that panics does not keep others from being woken.
 #[test]
 fn a_waker_that_panics() {
     struct Called(Mutex<bool>, Condvar, bool);
@@ -185,7 +185,7 @@ fn block_on_misses_no_wake_up() {
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<u32> {
                 self.0 += 1;
                 match self.0 {
-                    // At once, by itself.
+                    // By the future itself, at once.
                     1 => cx.waker().wake_by_ref(),
                     // By a goroutine.
                     2 => {
@@ -229,7 +229,8 @@ fn an_end_that_comes_with_the_last_bytes() {
                     }
                 })
             });
-            // It waits now, with one processor; then bytes and end come before anybody polls.
+            // With one P it waits by now; then the bytes and the end both come before anybody
+            // polls.
             gosched::yield_now();
             writer.write_all(b"bye").unwrap();
             drop(writer);
@@ -238,7 +239,7 @@ fn an_end_that_comes_with_the_last_bytes() {
     });
 }
 
-/// All who wait for a socket that is closed are woken, although a waker panics.
+/// All tasks that wait for a socket are woken when it is closed, although a waker panics.
 #[test]
 fn a_close_wakes_all_although_a_waker_panics() {
     struct Called(AtomicUsize, bool);

@@ -31,7 +31,7 @@ fn assert_ended<T>(result: io::Result<T>, kind: ErrorKind, why: ContextError) {
     assert_eq!(error.get_ref().and_then(|e| e.downcast_ref::<ContextError>()), Some(&why));
 }
 
-/// Runs `f` in a goroutine in a context, and cancels that while it waits.
+/// Runs `f` on a goroutine under a context, and cancels that context.
 fn cancelled<T: Send + 'static>(f: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     let ctx = context::background().with_cancel();
     let waiting = {
@@ -43,8 +43,8 @@ fn cancelled<T: Send + 'static>(f: impl FnOnce() -> io::Result<T> + Send + 'stat
     waiting.join().unwrap()
 }
 
-/// Reading, accepting, receiving and writing end when the context is cancelled: `Other`, and never `Interrupted`, which
-/// `read_exact` would take for a reason to try again.
+/// Reading, accepting, receiving and writing end when the context is cancelled: the error is
+/// `Other`, never `Interrupted`, after which `read_exact` would try again.
 #[test]
 fn cancelling_ends_waits() {
     with_procs("cancelling_ends_waits", || {
@@ -79,7 +79,8 @@ fn deadlines_end_waits() {
     });
 }
 
-/// In a context that has ended, what is ready at once succeeds; what would wait fails at once. Outside, all is well.
+/// Under a context that has ended, what is ready at once succeeds, and what would wait fails at
+/// once. Outside it the socket works as before.
 #[test]
 fn what_is_ready_still_succeeds() {
     with_procs("what_is_ready_still_succeeds", || {
@@ -114,7 +115,7 @@ fn foreign_threads_have_contexts_too() {
     });
 }
 
-/// Connecting to where nobody answers ends too.
+/// Connecting to an address where nobody answers ends, too.
 #[test]
 fn connecting_can_be_cancelled() {
     with_procs("connecting_can_be_cancelled", || {
@@ -139,7 +140,8 @@ fn cancelling_and_data_race() {
     with_procs("cancelling_and_data_race", || {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let writer = go(move || {
-            // Rarely: with one P the others share a time slice each time before it is this one's turn again (S27).
+            // Few rounds: with one P the others share a whole time slice before this one runs again
+            // (S27).
             for _ in 0..20 {
                 theirs.write_all(&[7; 100]).unwrap();
                 gosched::yield_now();

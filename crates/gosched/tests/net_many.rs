@@ -29,7 +29,7 @@ fn raise_limit() -> usize {
     }
 }
 
-/// Open descriptors that are sockets. (The monitor keeps some of its own, for threads.)
+/// Open descriptors that are sockets. (The monitor keeps others open, for threads.)
 fn sockets() -> usize {
     let all = std::fs::read_dir("/proc/self/fd").unwrap();
     all.filter_map(|fd| std::fs::read_link(fd.unwrap().path()).ok())
@@ -56,8 +56,9 @@ fn eventually(what: &str, done: impl Fn() -> bool) {
     }
 }
 
-/// 10,000 idle connections: fewer than 10 threads, less than 12 KiB each. The other ends are in a process of their own, so
-/// that each needs only one descriptor for each.
+/// 10,000 idle connections (fewer if the limit of descriptors is lower): fewer than 10 threads,
+/// less than 12 KiB each. The other ends are in another process, so that each process needs one
+/// descriptor per connection.
 #[test]
 fn idle_connections_cost_a_page() {
     if let Ok(spec) = std::env::var(CLIENT) {
@@ -68,7 +69,7 @@ fn idle_connections_cost_a_page() {
         gosched::run(|| {
             let listener = TcpListener::bind("0.0.0.0:0").unwrap();
             let port = listener.local_addr().unwrap().port();
-            // Everything that is needed once.
+            // Sets up what is needed once.
             let warm = TcpStream::connect(("127.0.0.1", port)).unwrap();
             let (mut other, _) = listener.accept().unwrap();
             let waiting = go(move || other.read(&mut [0; 8]).unwrap());
@@ -220,7 +221,7 @@ fn closed_connections_leave_nothing_open() {
                     });
                 }
             });
-            // Everything that is needed once.
+            // Sets up what is needed once.
             drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
             eventually("the first is served", || SERVED.load(Ordering::Relaxed) == 1);
             let open = sockets();

@@ -1,4 +1,5 @@
-//! Non-blocking mode is the user's, whichever way a socket comes to us and goes (S47, D9).
+//! A socket keeps the non-blocking mode that the user gave it, however it is converted to ours and
+//! back (S47, D9).
 
 mod common;
 
@@ -32,14 +33,14 @@ fn std_pair() -> (std::net::TcpStream, std::net::TcpStream) {
     (client, listener.accept().unwrap().0)
 }
 
-/// A name for a Unix socket in no directory.
+/// The address of a Unix socket that has no file.
 fn abstract_name(name: &str) -> std::os::unix::net::SocketAddr {
     use std::os::linux::net::SocketAddrExt;
     let name = format!("gosched-modes-{}-{name}", std::process::id());
     std::os::unix::net::SocketAddr::from_abstract_name(name).unwrap()
 }
 
-/// Checks for `$type` each way in and out: the mode that `$std` has is kept, and `$op` goes by it.
+/// Checks each conversion from and to `$type`: the mode of `$std` is kept, and `$op` obeys it.
 macro_rules! check_all_ways {
     ($type:ty, $std:ty, $make:expr, $op:expr) => {{
         let op: fn(&$type) -> io::Error = $op;
@@ -73,7 +74,8 @@ macro_rules! check_all_ways {
     }};
 }
 
-/// A socket that is in non-blocking mode when it comes to us says `WouldBlock`, and still is when it leaves.
+/// A socket that is converted in non-blocking mode returns `WouldBlock`, and is in that mode when
+/// it is converted back.
 #[test]
 fn a_nonblocking_socket_stays_so() {
     with_procs("a_nonblocking_socket_stays_so", || {
@@ -124,7 +126,7 @@ fn a_nonblocking_socket_stays_so() {
     });
 }
 
-/// What accepts in non-blocking mode gives connections that wait, as on Linux.
+/// A listener in non-blocking mode accepts connections that wait, as on Linux.
 #[test]
 fn an_accepted_socket_does_not_inherit_the_mode() {
     with_procs("an_accepted_socket_does_not_inherit_the_mode", || {
@@ -147,8 +149,8 @@ fn an_accepted_socket_does_not_inherit_the_mode() {
     });
 }
 
-/// Two handles of std's to one socket, both converted: that we made it non-blocking underneath for the first must not be
-/// taken for the user's wish by the second.
+/// Two handles of std to one socket are both converted. The first conversion makes it non-blocking
+/// underneath; the second must not take that for the user's wish.
 #[test]
 fn our_own_mode_is_not_mistaken_for_the_users() {
     with_procs("our_own_mode_is_not_mistaken_for_the_users", || {
@@ -166,7 +168,7 @@ fn our_own_mode_is_not_mistaken_for_the_users() {
                 assert_eq!(reader.join().unwrap(), 1);
             });
         }
-        // They are one socket: what one is told holds for all, as in std.
+        // They are one socket: a mode set on one holds for all, as in std.
         third.set_nonblocking(true).unwrap();
         for mut ours in [&first, &second, &third, &fourth] {
             assert_eq!(ours.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
@@ -177,7 +179,7 @@ fn our_own_mode_is_not_mistaken_for_the_users() {
         drop((first, second, fourth));
         assert!(!is_nonblocking(&OwnedFd::from(third)));
         assert!(!is_nonblocking(&std));
-        // Nobody of ours is left: the next one goes by what the descriptor says.
+        // No handle of ours is left: the next conversion takes the mode of the descriptor.
         std.set_nonblocking(true).unwrap();
         let mut ours = TcpStream::from(std);
         assert_eq!(ours.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
@@ -188,7 +190,7 @@ fn duplicate(fd: BorrowedFd<'_>) -> TcpStream {
     TcpStream::from(fd.try_clone_to_owned().unwrap())
 }
 
-/// The same for sockets that were made or accepted here, and whose descriptor somebody else has copied.
+/// The same for a copy of the descriptor of a socket that was connected or accepted here.
 #[test]
 fn a_copy_of_our_descriptor_waits_too() {
     with_procs("a_copy_of_our_descriptor_waits_too", || {
@@ -207,7 +209,8 @@ fn a_copy_of_our_descriptor_waits_too() {
     });
 }
 
-/// A clone that goes to std takes the mode along; what the user does to it there counts when it comes back.
+/// A clone that is converted to std keeps the mode; a change made there counts when it is converted
+/// back.
 #[test]
 fn what_was_changed_outside_counts() {
     with_procs("what_was_changed_outside_counts", || {
@@ -223,7 +226,7 @@ fn what_was_changed_outside_counts() {
     });
 }
 
-/// The pipe of a program that was started: non-blocking if the user made it so.
+/// The pipe of a started program is non-blocking if the user made it so.
 #[test]
 fn a_nonblocking_pipe_stays_so() {
     with_procs("a_nonblocking_pipe_stays_so", || {

@@ -21,7 +21,7 @@ fn with_procs(test: &'static str, body: fn()) {
     }
 }
 
-/// A path of its own, and nothing there; removed at the end.
+/// A path at which there is no file; removed at the end.
 struct Place(PathBuf);
 
 impl Place {
@@ -38,7 +38,7 @@ impl Drop for Place {
     }
 }
 
-/// Datagrams to and fro, connected and not, with several who receive.
+/// Datagrams are sent back, connected and not, by several receivers of one socket.
 #[test]
 fn udp() {
     with_procs("udp", || {
@@ -114,7 +114,8 @@ fn unix_streams() {
     });
 }
 
-/// A Unix listener that is shut down wakes its acceptors; a stream its readers.
+/// Shutting down wakes the acceptors of a Unix listener, the readers of a stream, and the receivers
+/// of a datagram socket.
 #[test]
 fn unix_shutdown_wakes_waiters() {
     with_procs("unix_shutdown_wakes_waiters", || {

@@ -44,7 +44,7 @@ fn pair() -> (TcpStream, TcpStream) {
     (client, listener.accept().unwrap().0)
 }
 
-/// A reset while somebody waits to read, and while somebody waits to write: both learn of it.
+/// A reset ends the wait of a reader and that of a writer, with an error.
 #[test]
 fn a_reset_ends_waits_with_an_error() {
     with_procs("a_reset_ends_waits_with_an_error", || {
@@ -86,7 +86,8 @@ fn half_closed() {
     });
 }
 
-/// A peer that says nothing is given up after the time-out, one that reads nothing too.
+/// Reads from a peer that sends nothing, and writes to one that reads nothing, end with the
+/// time-out.
 #[test]
 fn stalled() {
     with_procs("stalled", || {
@@ -130,7 +131,8 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
         }
         let mut question = vec![0; length];
         stream.read_exact(&mut question)?;
-        // Only those who ask for much are given up: a good one may be slow on a busy machine.
+        // Only clients that ask for much have a time limit: a good one may be slow on a busy
+        // machine.
         stream.set_write_timeout((length == 1000).then_some(Duration::from_millis(200)))?;
         let answer: Vec<u8> = question.iter().flat_map(|byte| [*byte; FACTOR]).collect();
         stream.write_all(&answer)?;
@@ -190,8 +192,8 @@ fn the_others_do_not_suffer() {
     });
 }
 
-/// Connections that are closed with reports still on their way, their numbers used again at once by others: nobody is woken
-/// wrongly for good, and nobody sleeps through what was meant for it.
+/// Connections are closed while reports about them are on their way, and others get their numbers
+/// at once: no read ends wrongly, and none misses its data.
 #[test]
 fn numbers_are_used_again() {
     with_procs("numbers_are_used_again", || {
@@ -217,7 +219,8 @@ fn numbers_are_used_again() {
                         client.write_all(&tag).unwrap();
                         let (found, mut server) = reader.join().unwrap().unwrap();
                         assert_eq!(found, tag);
-                        // Left behind unread: reports for both ends may come after they are closed.
+                        // These bytes stay unread: reports for both ends may come after they are
+                        // closed.
                         server.write_all(&[0; 100]).unwrap();
                         client.write_all(&[0; 100]).unwrap();
                     }

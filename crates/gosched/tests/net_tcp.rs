@@ -46,7 +46,7 @@ fn with_procs(test: &'static str, body: fn()) {
     }
 }
 
-/// S47: clients and servers as goroutines, every byte back where it came from.
+/// S47: clients and servers are goroutines, and every byte comes back to its sender.
 #[test]
 fn echo() {
     with_procs("echo", || {
@@ -143,7 +143,8 @@ fn split_use() {
     });
 }
 
-/// S47: several goroutines wait for one direction of one connection; all are woken, each gets something, nothing is lost.
+/// S47: several goroutines wait for one direction of one connection; no byte is lost, and all see
+/// the end.
 #[test]
 fn many_readers_of_one_stream() {
     with_procs("many_readers_of_one_stream", || {
@@ -172,7 +173,8 @@ fn many_readers_of_one_stream() {
     });
 }
 
-/// S47: time-outs of reads and writes, as in std: `WouldBlock`, not before the time, and the connection goes on.
+/// S47: time-outs of reads and writes, as in std: `WouldBlock`, not before the time, and the
+/// connection still works.
 #[test]
 fn timeouts() {
     with_procs("timeouts", || {
@@ -211,7 +213,7 @@ fn timeouts() {
     });
 }
 
-/// S47: a time-out on a foreign thread, and one that is overtaken by data.
+/// S47: a read on a foreign thread ends at its time-out, or before it when data comes.
 #[test]
 fn timeouts_of_foreign_threads() {
     within(LIMIT, || {
@@ -309,8 +311,8 @@ fn vectored_and_peek() {
     });
 }
 
-/// D9: a socket that becomes std's is blocking again and out of the poller; one that comes from std waits as a goroutine; its
-/// time-outs go along.
+/// D9: a socket that is converted to std is blocking again and out of the poller; one that comes
+/// from std parks goroutines. Time-outs are kept.
 #[test]
 fn conversions() {
     fn is_nonblocking(fd: &impl AsRawFd) -> bool {
@@ -354,7 +356,8 @@ fn conversions() {
     });
 }
 
-/// Connecting: refused at once, to a name, to nothing, and to where nobody answers (in its time).
+/// Connecting to a name, to a closed port, to no address, and with a limit to one where nobody
+/// answers.
 #[test]
 fn connecting() {
     with_procs("connecting", || {
@@ -387,7 +390,7 @@ fn connecting() {
     });
 }
 
-/// S20, S47: sockets of a port that is taken say so.
+/// S47: binding to a port in use fails with `AddrInUse`.
 #[test]
 fn a_port_in_use_says_so() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -411,8 +414,8 @@ fn use_up_descriptors() -> Vec<File> {
     files
 }
 
-/// S47: all descriptors are used up before anybody has had to wait for a connection. Those that are there can be waited for.
-/// (Seen to fail with a poller that is made for the first who waits, 2026-11-16.)
+/// S47: all descriptors are used up before the first wait for a connection. Existing connections
+/// can be waited for. (Seen to fail with a poller that is made at the first wait, 2026-11-16.)
 #[test]
 fn waiting_takes_no_descriptor() {
     with_procs("waiting_takes_no_descriptor", || {

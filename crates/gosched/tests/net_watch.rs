@@ -1,4 +1,5 @@
-//! Somebody always watches the network (S25, S35, S38, S47): whoever else runs, blocks or sleeps, what has become ready is found.
+//! Some thread always watches the network (S25, S35, S38, S47): whatever else runs, blocks or
+//! sleeps, what has become ready is found.
 //!
 //! Seen to fail (2026-11-16): without the poll in sysmon's tick `found_while_others_yield`; without the look for a watcher
 //! after a foreign thread has queued `found_for_a_foreign_thread`; when a new poller does not rouse the keeper
@@ -19,7 +20,7 @@ use gosched::os::unix::net::UnixStream;
 use gosched::{go, runtime, thread};
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// Long after everything has come to rest, the monitor too.
+/// Long enough for everything to be asleep, the monitor too.
 const AT_REST: Duration = Duration::from_millis(400);
 
 fn with_procs(test: &'static str, procs: &[usize], body: fn()) {
@@ -40,7 +41,7 @@ fn written_to_after(pause: Duration) -> UnixStream {
     ours.into()
 }
 
-/// S35: every P is busy with goroutines that only yield, and never looks: the monitor does.
+/// S35: every P is busy with goroutines that only yield, and never polls: the monitor does.
 #[test]
 fn found_while_others_yield() {
     with_procs("found_while_others_yield", &[1, 2], || {
@@ -63,7 +64,7 @@ fn found_while_others_yield() {
     });
 }
 
-/// S25: everything rests, and one M sleeps in the poller.
+/// S25: everything is asleep, and one M sleeps in the poller.
 #[test]
 fn found_while_all_rest() {
     with_procs("found_while_all_rest", &[1, 2, 8], || {
@@ -71,7 +72,8 @@ fn found_while_all_rest() {
     });
 }
 
-/// S18, S25: a foreign thread waits, in a process where no goroutine ever ran, and in one where all rest.
+/// S18, S25: a foreign thread waits, in a process where no goroutine ever ran, and in one where all
+/// are asleep.
 #[test]
 fn found_for_a_foreign_thread() {
     for procs in [1, 2, 8] {
@@ -87,7 +89,8 @@ fn found_for_a_foreign_thread() {
     }
 }
 
-/// S25, S46: an M sleeps until a timer far away, as there was no network yet when it went to sleep; it moves over.
+/// S25, S46: the keeper sleeps on its note until a distant timer, since there was no poller yet; it
+/// moves to the poller.
 #[test]
 fn found_although_somebody_sleeps_for_a_timer() {
     with_procs("found_although_somebody_sleeps_for_a_timer", &[2, 8], || {
@@ -112,8 +115,9 @@ fn found_although_the_last_p_was_lost_to_a_blocking_call() {
     });
 }
 
-/// S46: an M sleeps in the poller, without a timer or for a late one, when an earlier timer is armed by a foreign thread and by
-/// a goroutine that then waits in a call nobody announced: it wakes up for that one.
+/// S46: the keeper sleeps in the poller until a late timer. Earlier ones are armed by a new
+/// goroutine that sleeps and by a foreign thread that reads with a time limit: it wakes up for
+/// those.
 #[test]
 fn an_earlier_timer_interrupts_the_poller() {
     with_procs("an_earlier_timer_interrupts_the_poller", &[1, 2, 8], || {
@@ -123,7 +127,7 @@ fn an_earlier_timer_interrupts_the_poller() {
         thread::sleep(Duration::from_millis(20));
         let foreign = std::thread::spawn(|| {
             std::thread::sleep(AT_REST);
-            // The timer of a goroutine that is born and goes to sleep while all others rest.
+            // The timer of a goroutine that is created and goes to sleep while all others sleep.
             let sleeper = go(|| thread::sleep(Duration::from_millis(30)));
             sleeper.join().unwrap();
             let limited = UnixStream::pair().unwrap();
@@ -147,7 +151,7 @@ fn watching_costs_nothing() {
         thread::sleep(Duration::from_secs(2));
         let used = cpu_time() - before;
         assert!(used < began.elapsed() / 50, "{used:?} of CPU in {:?}", began.elapsed());
-        // Those that write, the watchdog, the harness; and few of ours.
+        // The writers, the watchdog, the harness, and a few of the library.
         assert!(threads() < 100 + 12, "{} threads", threads());
     });
 }

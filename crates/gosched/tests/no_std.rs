@@ -1,6 +1,8 @@
-//! `#[gosched::test]` in a crate without std, which has names of its own for what everybody else gets from it.
+//! `#[gosched::test]` and the macros in a crate without std that gives the names of std to things
+//! of its own.
 //!
-//! That this compiles is the test. std is linked all the same, by gosched and by the harness; it has no name here.
+//! That this compiles is the test. std is linked all the same, by gosched and by the harness, but
+//! it has no name here.
 #![no_std]
 #![allow(unused, non_camel_case_types)]
 

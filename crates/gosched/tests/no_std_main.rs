@@ -1,7 +1,7 @@
 //! `#[gosched::main]` in a program without std. It has no harness: that `main` runs is the test.
 #![no_std]
 
-/// Names of its own, also for whole crates.
+/// Other crates under the names of `core` and `std`.
 extern crate libc as core;
 extern crate libc as std;
 

@@ -1,4 +1,5 @@
-//! Which goroutine runs next (S21–S24, S26–S28), seen from outside: with one P the order is a fact, not a chance.
+//! Which goroutine runs next (S21–S24, S26–S28), seen from outside: with one P the order is
+//! determined.
 
 mod common;
 
@@ -48,8 +49,9 @@ fn tell_threads() {
     println!("threads: {}", THREADS.lock().unwrap().len());
 }
 
-/// Runs `child`, which has one P, until one thread has done it all. If the kernel blocks that one in the middle (for a page, say), its
-/// P goes on on another (S20), and there is more than one order.
+/// Runs `child`, which has one P, until one thread has done it all. If the kernel blocks that
+/// thread meanwhile (for a page, say), its P moves to another one (S20), and other orders are
+/// possible.
 fn undisturbed(child: &Child) -> Outcome {
     let mut outcomes = (0..20).map(|_| child.run().ok());
     outcomes.find(|outcome| outcome.value("threads") == "1").expect("one thread that is never blocked")
@@ -112,7 +114,7 @@ fn model(n: usize, mut tick: usize) -> Vec<usize> {
         if fair.is_none()
             && let Some(i) = next.take()
         {
-            order.push(i); // goes on with the running slice: does not count
+            order.push(i); // inherits the slice: does not count
             continue;
         }
         let picked = fair.or_else(|| ring.pop_front()).unwrap_or_else(|| {
@@ -126,9 +128,10 @@ fn model(n: usize, mut tick: usize) -> Vec<usize> {
     order
 }
 
-/// S21, S23, S24: with one P and `randomize=0`, 10 to 2,500 goroutines run in the one order that the rules give:
-/// overflow in batches of 129, one from the global queue at every 61st pick, shares of at most 128. (So many can be made within
-/// one time slice, also without optimisation. Beyond it, new ones have to stand behind.)
+/// S21, S23, S24: with one P and `randomize=0`, 10 to 2,500 goroutines run in the one order that
+/// the rules give: overflow in batches of 129, one from the global queue at every 61st pick, shares
+/// of at most 128. (So many can be created within one time slice, also without optimisation. After
+/// it new ones may have to queue behind others.)
 #[test]
 fn a_full_ring_overflows_in_order() {
     let child = common::child("a_full_ring_overflows_in_order", || {
@@ -166,8 +169,9 @@ fn an_overflowing_batch_is_shuffled() {
     assert_eq!(orders[0], run(1), "the same seed, the same order");
 }
 
-/// A chain on one P that never lets the ring run empty: each link creates the next one and one more that kicks it
-/// from `runnext` into the ring. So each link is one pick that counts and one that goes on with the slice.
+/// A chain on one P that never lets the ring run empty: each link creates the next one and one more
+/// that kicks it from `runnext` into the ring. So each link is one pick that counts and one that
+/// inherits the slice.
 fn link(left: usize, end: thread::Thread) {
     note_thread();
     if left == 0 {
@@ -255,7 +259,8 @@ static FIRST: Mutex<Option<thread::Thread>> = Mutex::new(None);
 fn children_stay_with_their_parent_when_nobody_is_idle() {
     let child = common::child("children_stay_with_their_parent_when_nobody_is_idle", || {
         gosched::run(|| {
-            // If the kernel holds this thread up, the monitor takes the other P for what waits here: that is rare.
+            // If the kernel does not run this thread for a while, the monitor takes a P for what
+            // waits here: that is rare.
             let stayed = (0..20).filter(|_| children_stay()).count();
             assert!(stayed >= 10, "{stayed} of 20 times");
         });
@@ -294,7 +299,8 @@ fn children_stay() -> bool {
     threads == HashSet::from([here])
 }
 
-/// S26, S56: an idle P steals: equal goroutines created by one end up on both of two Ps, none of them with a crumb.
+/// S26, S56: an idle P steals: of equal goroutines created by one, each of two Ps runs at least a
+/// tenth.
 #[test]
 fn equal_goroutines_spread_over_all_ps() {
     let child = common::child("equal_goroutines_spread_over_all_ps", || {
@@ -311,7 +317,7 @@ fn equal_goroutines_spread_over_all_ps() {
             }
             threads
         });
-        // A P that was taken from a thread the system did not run goes on on a third one.
+        // A P that was taken from a thread which the kernel did not run continues on a third one.
         let mut shares: Vec<_> = threads.values().copied().collect();
         shares.sort();
         assert!(shares.len() >= 2 && shares[shares.len() - 2] >= 600, "{threads:?}");

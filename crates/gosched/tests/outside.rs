@@ -1,4 +1,5 @@
-//! Files, programs and the standard input (S19): as in std, and other goroutines do not wait for them. With one P.
+//! Files, programs and the standard input (S19): as in std, and other goroutines run meanwhile.
+//! With one P.
 
 mod common;
 
@@ -57,7 +58,7 @@ fn ticker() -> (Arc<AtomicUsize>, gosched::JoinHandle<()>) {
     (turns, handle)
 }
 
-/// Waits until the ticker has had so many turns; the watchdog sees to it that it does.
+/// Waits until the ticker has had `n` turns. (If it never has, the watchdog ends the test.)
 fn until_turns(turns: &AtomicUsize, n: usize) {
     while turns.load(Ordering::Relaxed) < n {
         gosched::sleep(Duration::from_millis(1));
@@ -186,7 +187,7 @@ fn standard_input() {
         .unwrap();
     let mut input = process.stdin.take().unwrap();
     let mut output = BufReader::new(process.stdout.take().unwrap());
-    // Only when others have had their turns while it waits is there anything to read.
+    // There is nothing to read until other goroutines have had their turns.
     let mut line = String::new();
     while !line.contains("others have their turns") {
         line.clear();

@@ -40,7 +40,8 @@ fn panic_all_at_once() {
     });
 }
 
-/// After each header the message of the same goroutine, and a header before each.
+/// Asserts that each header is followed by the message of the same goroutine, and that there are
+/// [`MANY`] of them.
 fn assert_whole(stderr: &str) {
     let lines: Vec<_> = stderr.lines().filter(|line| !line.is_empty()).collect();
     let mut headers = 0;
@@ -57,7 +58,7 @@ fn assert_whole(stderr: &str) {
     assert_eq!(lines.iter().filter(|line| **line == "number foreign").count(), 4);
 }
 
-/// S11: header and message of one panic are not torn apart by another's: with fewer Ps than CPUs and with more.
+/// S11: header and message of one panic are not separated by those of another. With 1, 2 and 8 Ps.
 #[test]
 fn a_panics_output_stays_together() {
     let child = child("a_panics_output_stays_together", panic_all_at_once);
@@ -66,7 +67,8 @@ fn a_panics_output_stays_together() {
     }
 }
 
-/// S11: nor when the user has put a hook before ours that calls it, or one after it.
+/// S11: nor when the user has installed a hook before ours, and another one after it that calls
+/// ours.
 #[test]
 fn a_panics_output_stays_together_with_hooks_of_the_users() {
     let child = child("a_panics_output_stays_together_with_hooks_of_the_users", || {
@@ -82,8 +84,8 @@ fn a_panics_output_stays_together_with_hooks_of_the_users() {
     assert_whole(&child.procs(8).run().ok().stderr);
 }
 
-/// A hook that waits for what another goroutine does, which panics and waits in the same hook: nobody waits for ever for its turn to
-/// print.
+/// Four goroutines panic, and the hook of each waits until all four are in it: none waits for ever
+/// for its turn to print.
 #[test]
 fn a_hook_may_wait_for_another_goroutine_that_panics() {
     let child = child("a_hook_may_wait_for_another_goroutine_that_panics", || {
@@ -104,7 +106,8 @@ fn a_hook_may_wait_for_another_goroutine_that_panics() {
     }
 }
 
-/// A hook that never returns holds up nobody but its own goroutine: the others print after a while, and then at once.
+/// A hook that never returns blocks only its own goroutine: the first of the others prints after a
+/// while, the rest at once.
 #[test]
 fn a_hook_that_never_returns_concerns_its_own_goroutine() {
     let child = child("a_hook_that_never_returns_concerns_its_own_goroutine", || {
@@ -131,7 +134,7 @@ fn a_hook_that_never_returns_concerns_its_own_goroutine() {
     child.procs(2).run().ok();
 }
 
-/// A hook that tells a goroutine of each panic, through channels: moving calls, in which it loses its P or even its turn.
+/// A hook that tells a goroutine of each panic, through channels: moving calls, in which it parks.
 #[test]
 fn a_hook_may_make_moving_calls() {
     let child = child("a_hook_may_make_moving_calls", || {
@@ -167,7 +170,7 @@ fn a_panic_in_a_hook_aborts() {
     assert_eq!(outcome.signal, Some(libc::SIGABRT), "{outcome:#?}");
 }
 
-/// S42: a panic in a stopped world prints at once, even if somebody was stopped while it printed.
+/// S42: a panic in a stopped world does not wait for a goroutine that was stopped while it printed.
 #[test]
 fn a_panic_in_a_stopped_world() {
     let child = child("a_panic_in_a_stopped_world", || {

@@ -1,4 +1,4 @@
-//! A panic concerns its goroutine and nobody else (S11, D5).
+//! A panic ends its own goroutine and no other (S11, D5).
 
 mod common;
 
@@ -69,7 +69,7 @@ fn the_message_names_the_goroutine() {
     outcome.said(&[&named, "of the named one", &nameless, "of the nameless one", "tests/panics.rs"]);
 }
 
-/// S7, S11: a panic in `run` goes on in its caller and names goroutine 1.
+/// S7, S11: a panic in `run` resumes in its caller, and its message names goroutine 1.
 #[test]
 fn a_panic_in_run_goes_on_in_the_caller() {
     let child = common::child("a_panic_in_run_goes_on_in_the_caller", || {
@@ -116,7 +116,7 @@ fn goexit_runs_destructors() {
     assert!(!outcome.stderr.contains("panicked"), "{outcome:?}");
 }
 
-/// On a foreign thread there is no goroutine to end: said, not done.
+/// On a foreign thread there is no goroutine to end: `goexit` panics.
 #[test]
 fn goexit_on_a_foreign_thread_panics() {
     let error = catch_unwind(|| runtime::goexit()).unwrap_err();
@@ -124,7 +124,8 @@ fn goexit_on_a_foreign_thread_panics() {
     assert!(text.contains("not a goroutine"), "{text}");
 }
 
-/// Waits in every way there is while its goroutine unwinds, and looks after each who panics and where.
+/// Waits in several ways while its goroutine unwinds, and checks after each that it still panics,
+/// on the same thread.
 struct Blocks {
     ended: Arc<AtomicUsize>,
 }
@@ -160,8 +161,8 @@ impl Drop for Blocks {
     }
 }
 
-/// D5, S11: goroutines that block in destructors while they unwind keep their thread and their panic; all others go
-/// on meanwhile, on other threads, and are never taken for panicking.
+/// D5, S11: goroutines that block in destructors while they unwind keep their thread and their
+/// panic; all others run meanwhile, on other threads, and never count as panicking.
 fn block_while_unwinding() {
     gosched::run(|| {
         let (over, ended) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -215,7 +216,7 @@ fn blocking_while_unwinding_on_eight_ps() {
     common::child("blocking_while_unwinding_on_eight_ps", block_while_unwinding).procs(8).run().ok();
 }
 
-/// D5: a scope whose closure panics waits first, as one that does not panic: its goroutines get the threads.
+/// D5: a scope whose closure panics waits for its goroutines before the panic resumes, so they run.
 #[gosched::test]
 fn a_scope_that_panics_waits_unbound() {
     let threads = Arc::new(Mutex::new(Vec::new()));
@@ -258,7 +259,7 @@ fn a_double_panic_aborts() {
     assert_eq!(outcome.signal, Some(libc::SIGABRT), "{outcome:#?}");
 }
 
-/// As std: a result that panics when nobody wants it and it is dropped ends the process, with a message.
+/// As std: an unclaimed result whose destructor panics ends the process, with a message.
 #[test]
 fn a_result_that_panics_when_dropped_is_fatal() {
     let child = common::child("a_result_that_panics_when_dropped_is_fatal", || {

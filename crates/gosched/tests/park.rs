@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gosched::thread::{self, Thread};
 
-/// S16: a token that lies there makes one park return, and no more than one lies there.
+/// S16: a stored token makes one `park` return, and at most one token is stored.
 #[gosched::test]
 fn one_token() {
     let me = thread::current();
@@ -28,7 +28,7 @@ fn one_token() {
     waker.join().unwrap();
 }
 
-/// S16: the token is kept from before the goroutine has run at all.
+/// S16: a token is kept for a goroutine that has not run yet.
 #[gosched::test]
 fn a_token_before_the_first_step() {
     let handles: Vec<_> = (0..500).map(|_| gosched::go(thread::park)).collect();
@@ -51,7 +51,8 @@ fn join_and_yield_leave_the_token_alone() {
     thread::park();
 }
 
-/// D4: an unpark for a goroutine that is gone does nothing, also when its header has become another goroutine.
+/// D4: an `unpark` for a goroutine that has ended does nothing, also when another goroutine has its
+/// header.
 #[gosched::test]
 fn a_late_unpark_wakes_nobody_else() {
     let gone: Vec<Thread> = (0..300)
@@ -81,7 +82,7 @@ fn a_late_unpark_wakes_nobody_else() {
     parked.into_iter().for_each(|handle| handle.join().unwrap());
 }
 
-/// D4: late unparks that race with the end and the rebirth of headers harm nobody.
+/// D4: late unparks race with the end of goroutines and the reuse of their headers, and do no harm.
 #[gosched::test(timeout = "120s")]
 fn late_unparks_race_with_rebirth() {
     let rounds = if cfg!(debug_assertions) { 5_000 } else { 50_000 };

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-/// The cases of `misuse.rs`: what it is, and the error.
+/// The cases of `misuse.rs`: the description and the expected error of each.
 fn cases() -> Vec<(String, String)> {
     let source = include_str!("../src/sched/misuse.rs");
     let names = source
@@ -12,7 +12,7 @@ fn cases() -> Vec<(String, String)> {
     names.map(|name| (name.to_owned(), name.rsplit_once(": ").unwrap().1.to_owned())).collect()
 }
 
-/// The errors that the library is refused with when it has this mistake; none if it compiles.
+/// The errors with which the compiler refuses the library with this mistake; none if it compiles.
 fn errors(case: &str) -> Vec<String> {
     let output = Command::new(env!("CARGO"))
         .args(["rustc", "--quiet", "--profile", "check", "--lib", "--message-format", "short", "--", "--cfg"])

@@ -1,5 +1,5 @@
-//! Nobody is stopped by anybody (S20, S37–S40): endless loops, calls that block unannounced, locks held by goroutines
-//! that wait.
+//! No goroutine keeps the others from running (S20, S37–S40): endless loops, unannounced blocking
+//! calls, locks held by goroutines that wait.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn silence_stdout() {
     unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&null), 1) };
 }
 
-/// `n` goroutines that sleep a millisecond so many times; each time all of them must come back.
+/// `n` goroutines that each sleep for a millisecond `rounds` times.
 fn sleepers(n: usize, rounds: usize) -> Vec<gosched::JoinHandle<()>> {
     (0..n)
         .map(|_| gosched::go(move || (0..rounds).for_each(|_| gosched::sleep(Duration::from_millis(1)))))
@@ -40,8 +40,9 @@ fn sleepers(n: usize, rounds: usize) -> Vec<gosched::JoinHandle<()>> {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// S40, S20: more endless loops than Ps, one computing, one allocating, one printing, one with thread-locals and a std
-/// lock: a hundred sleepers keep going beside them, and what the loops are in the middle of stays whole. With 1 and 2 Ps.
+/// S40, S20: four endless loops, one computing, one allocating, one printing, one with
+/// thread-locals and a std lock: a hundred sleepers run beside them, and what the loops work on
+/// stays consistent. With 1, 2 and 8 Ps.
 #[test]
 fn endless_loops_stop_nobody() {
     thread_local! {
@@ -76,7 +77,8 @@ fn endless_loops_stop_nobody() {
                     }
                 }),
             ];
-            // Whatever is taken from it meanwhile, between two lines it stays on its thread, and nobody else is there.
+            // It may lose its P between two lines, but it stays on its thread, and no other
+            // goroutine runs there.
             loops.push(gosched::go(|| {
                 while turn(3) {
                     let (me, before) = (tid(), HERE.get());
@@ -100,7 +102,7 @@ fn endless_loops_stop_nobody() {
             join_all(sleepers);
             join_all(printers);
             let before: Vec<u64> = TURNS.iter().map(|n| n.load(Ordering::Relaxed)).collect();
-            // The loops go on, too, each of them.
+            // Each of the loops still runs, too.
             let began = Instant::now();
             while (0..4).any(|i| TURNS[i].load(Ordering::Relaxed) == before[i]) {
                 gosched::sleep(Duration::from_millis(1));
@@ -116,8 +118,8 @@ fn endless_loops_stop_nobody() {
     }
 }
 
-/// S20: 800 unannounced calls of 50 ms take nowhere near the 40 s that they would one after the other, and goroutines that
-/// work go on meanwhile.
+/// S20: 800 unannounced calls of 50 ms take nowhere near the 40 s that they would one after the
+/// other, and a goroutine that yields runs meanwhile.
 #[test]
 fn unannounced_calls_stop_nobody() {
     let body = || {
@@ -148,8 +150,8 @@ fn unannounced_calls_stop_nobody() {
     }
 }
 
-/// S20: a std lock whose holder yields, sleeps on our timer, or blocks its thread while it holds it: no deadlock, though
-/// everybody else blocks a thread for it. With 1, 2 and 8 Ps.
+/// S20: a std lock whose holder yields, sleeps on our timer, or blocks its thread: no deadlock,
+/// though everybody who waits for it blocks a thread. With 1, 2 and 8 Ps.
 #[test]
 fn a_std_lock_held_across_waits() {
     let body = || {
@@ -206,7 +208,7 @@ fn what_std_blocks_in() {
             drop(ask);
             echo.join().unwrap();
             join_all(files);
-            // A pipe whose writer is a goroutine that was behind the reader in the queue.
+            // A pipe whose writer runs after its reader has blocked.
             let (mut reader, mut writer) = std::io::pipe().unwrap();
             let late = gosched::go(move || {
                 gosched::sleep(Duration::from_millis(2));
@@ -221,12 +223,13 @@ fn what_std_blocks_in() {
     }
 }
 
-/// S39, S40: goroutines that compute and call `checkpoint` now and then take turns on the one P: none of them ever runs
-/// beside another, and others get their turn.
+/// S39, S40: goroutines that compute and call `checkpoint` now and then take turns on the one P:
+/// they hardly ever overlap, and sleepers get their turns.
 #[test]
 fn checkpoints_take_turns() {
     const POLITE: usize = 4;
-    /// Of each: the number of the turn that it is in, 0 between two; and the last one that somebody else's turn fell into.
+    /// For each: the number of its current turn, or 0 between two turns; and its last turn that
+    /// another one overlapped.
     static INSIDE: [AtomicU64; POLITE] = [const { AtomicU64::new(0) }; POLITE];
     static OVERLAPPED: [AtomicU64; POLITE] = [const { AtomicU64::new(0) }; POLITE];
     static OVERLAPS: AtomicU64 = AtomicU64::new(0);
@@ -258,8 +261,8 @@ fn checkpoints_take_turns() {
             let (overlaps, all) = (OVERLAPS.load(Ordering::Relaxed), turns.iter().sum::<u64>());
             println!("turns: {turns:?} overlaps: {overlaps} threads: {before}");
             assert!(turns.iter().all(|n| *n > 0), "{turns:?}");
-            // One whose thread the kernel does not run for 20 ms after it was asked looks like one that does not answer, and the
-            // others' turns fall into the one that it is in.
+            // A goroutine whose thread the kernel does not run for 20 ms after it was asked looks
+            // as if it did not answer: it loses its P, and the others' turns overlap its own.
             assert!(overlaps * 200 <= all, "{overlaps} overlaps in {all} turns");
         });
     };
@@ -267,8 +270,9 @@ fn checkpoints_take_turns() {
     println!("{}", outcome.value("turns"));
 }
 
-/// S11, S40, D5: goroutines that compute, block, sleep and yield in destructors while they unwind, and lose their P there:
-/// they stay on their thread, and `panicking()` is theirs and nobody else's. With 1, 2 and 8 Ps.
+/// S11, S40, D5: goroutines that compute, block, sleep and yield in destructors while they unwind,
+/// and lose their P there: they stay on their thread, and `panicking()` is true for them only. With
+/// 1, 2 and 8 Ps.
 #[test]
 fn unwinding_without_a_p() {
     struct Slow(usize);
@@ -321,10 +325,11 @@ fn unwinding_without_a_p() {
     }
 }
 
-/// D1, S32: 200 loops of 20 ms beside 100 sleepers on 2 Ps. Few threads are needed, for the more compute without a P the
-/// longer the others may; and nobody who is woken waits behind all the loops that have not had their turn (that would be
-/// two seconds): what was woken comes first, by the policy `pressure`. A thread of the system's own that sleeps beside them, and the
-/// time that all the loops take, say what the machine itself adds.
+/// D1, S32: 200 loops of 20 ms beside 100 sleepers on 2 Ps. Few threads are needed, because the
+/// slice grows with the number that compute without a P. No sleeper waits behind all the loops that
+/// have not run yet (that would be two seconds): what was woken comes first, by the policy
+/// `pressure`. An OS thread that sleeps beside them, and the time that all the loops take, show
+/// what the machine adds.
 #[test]
 fn many_loops_delay_nobody_for_long() {
     const NAP: Duration = Duration::from_millis(1);
@@ -386,8 +391,8 @@ fn monitor_ticks() -> u64 {
     monitor.map(slept).next().unwrap_or(0)
 }
 
-/// S34: a program whose goroutines all come back to the scheduler is looked at every 10 ms; when one of them blocks its thread
-/// after a long time, the others go on all the same, and the monitor looks every millisecond again.
+/// S34: while all goroutines come back to the scheduler the monitor ticks less often than every
+/// millisecond. When one of them then blocks its thread, the others still run meanwhile.
 #[test]
 fn the_monitor_leaves_a_good_program_alone() {
     for procs in [1, 2] {
@@ -412,7 +417,8 @@ fn good_then_bad() {
             })
         })
         .collect();
-    // The kernel may hold a thread up, and then the monitor is right to look more often: at some time it does not.
+    // If the kernel does not run a thread for a while, the monitor is right to tick more often: so
+    // wait for a window in which it does not.
     let window = Duration::from_millis(100);
     let mut often = true;
     while often {
@@ -422,7 +428,7 @@ fn good_then_bad() {
     }
     for _ in 0..5 {
         let before = turns.load(Ordering::Relaxed);
-        // As long as nobody takes this P, with one P nobody else runs.
+        // With one P the others run only if the monitor takes this P.
         while turns.load(Ordering::Relaxed) - before <= 100 {
             block_thread(window);
         }
@@ -431,7 +437,8 @@ fn good_then_bad() {
     join_all(loops);
 }
 
-/// S33, S34: after loops, blocked threads and hand-offs have ended, nothing goes on: no CPU.
+/// S33, S34: after loops, blocked threads and hand-offs have ended, less than 20 ms of CPU time is
+/// used in a second.
 #[test]
 fn afterwards_all_is_quiet() {
     let body = || {
@@ -456,8 +463,8 @@ fn afterwards_all_is_quiet() {
     }
 }
 
-/// D2: what the monitor keeps open to look at threads is for those that hold a P: a program with hundreds of blocked threads
-/// has its descriptors to itself.
+/// D2: the monitor keeps descriptors open only for threads that hold a P: in a program with
+/// hundreds of blocked threads the others are free.
 #[test]
 fn descriptors_are_left_to_the_program() {
     let body = || {
@@ -469,7 +476,7 @@ fn descriptors_are_left_to_the_program() {
         gosched::run(|| {
             let callers: Vec<_> =
                 (0..400).map(|_| gosched::go(|| block_thread(Duration::from_millis(500)))).collect();
-            // By then many of them block, and hold their threads.
+            // By then many of them are blocked, each with its thread.
             gosched::sleep(Duration::from_millis(200));
             let files: Result<Vec<_>, _> = (0..100).map(|_| std::fs::File::open("/dev/null")).collect();
             assert!(files.is_ok(), "{:?}", files.err());
@@ -481,8 +488,8 @@ fn descriptors_are_left_to_the_program() {
     }
 }
 
-/// S20, S39: a goroutine that has lost its P goes on through calls that do not move it, on its own thread, and is an ordinary
-/// one again after the first that does.
+/// S20, S39: a goroutine that has lost its P makes calls that do not move it on its own thread, and
+/// is an ordinary one again after the first moving call.
 #[test]
 fn calls_without_a_p() {
     let body = || {
@@ -516,7 +523,8 @@ fn calls_without_a_p() {
         child("calls_without_a_p", body).procs(procs).limit(LIMIT).run().ok();
     }
 }
-/// D1: with `GOSCHED_DEBUG=migrate=1` every moving call moves the goroutine to another thread, and no other call does.
+/// D1: with `GOSCHED_DEBUG=migrate=1` (nearly) every moving call moves the goroutine to another
+/// thread, and no other call does.
 #[test]
 fn migrate_moves_at_every_moving_call() {
     for procs in [1, 2] {

@@ -4,7 +4,7 @@
 //! is the test; then all are run, ours on a thread and as goroutines, and each must give what crossbeam's gives. In each form at
 //! most one case is ready, or it does not matter which one is taken.
 //!
-//! A form that crossbeam takes and ours does not belongs here before it is mended.
+//! A form that crossbeam takes and ours does not is added here before it is fixed.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 /// What each form gives, by its name.
 type Table = &'static [(&'static str, fn() -> String)];
 
-/// Notes what happens in which order, and when what it lends out is dropped.
+/// Notes what happens in which order, and when the values that it hands out are dropped.
 #[derive(Default)]
 struct Order(RefCell<Vec<&'static str>>);
 
@@ -31,7 +31,7 @@ impl Order {
     }
 }
 
-/// A value that tells when it is dropped.
+/// A value whose drop is noted.
 struct Kept<'a, T>(&'static str, T, &'a Order);
 
 impl<T> std::ops::Deref for Kept<'_, T> {
@@ -98,7 +98,7 @@ macro_rules! instance {
             unbounded()
         }
 
-        /// A channel without a place for a value.
+        /// A channel without a buffer, to which nobody listens.
         fn full() -> (Sender<i32>, Receiver<i32>) {
             bounded(0)
         }

@@ -1,8 +1,9 @@
 //! What the compiler says about a `select!` that can't be read: at least as much as about crossbeam's.
 //!
-//! The mistakes are written into one file, a line for each, and compiled: with our macros alone, which know nothing of the rest of
-//! the library until they expand to something, and with crossbeam's, whose message stands beside ours. What crossbeam
-//! takes is no mistake, so there must be one on each line with both.
+//! The mistakes are written into one file, a line for each, and compiled: with our macros alone,
+//! which know nothing of the rest of the library until they expand to something, and with
+//! crossbeam's, whose message stands beside ours. What crossbeam accepts is no mistake, so each
+//! line must fail with both.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -200,7 +201,8 @@ fn crossbeam() -> Option<(PathBuf, PathBuf)> {
     Some((files.filter(is_it).max_by_key(newest)?, folder))
 }
 
-/// They are mistakes with crossbeam too, and these are its words for them.
+/// They are mistakes with crossbeam too, and these are its messages. (Nothing is tested if its
+/// compiled library is not found.)
 #[test]
 fn crossbeams_words_for_the_same_mistakes() {
     let Some((library, folder)) = crossbeam() else {

@@ -1,4 +1,5 @@
-//! Too few threads (S32, D1), those that the system refuses and those that would be too many; and too few stacks (D4).
+//! Too few threads (S32, D1), because the system refuses them or they would be too many; and too
+//! few stacks (D4).
 //!
 //! Seen to fail (2026-11-18): the process ends after a second without stacks although sleeping goroutines would free some.
 
@@ -17,8 +18,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Allows this process `more` threads than it has, by becoming a user of its own (root is allowed as many as it likes).
-/// `false` if that can't be: then there is nothing to test.
+/// Allows this process `more` threads than it has, by becoming a user of its own (root is allowed
+/// as many as it likes). Returns `false` if it can't: then there is nothing to test.
 fn allow_threads(more: usize) -> bool {
     // SAFETY: plain system calls; glibc changes the ids of all threads.
     unsafe {
@@ -48,7 +49,8 @@ fn set_thread_limit(n: usize) {
 
 const REFUSED: &str = "the system refuses a thread";
 
-/// S32: where the system refuses threads, that is said once, and the work is done with those there are.
+/// S32: when the system refuses threads, that is said at most once, and the work is done by those
+/// that exist.
 #[test]
 fn refused_threads() {
     let body = || {
@@ -79,20 +81,20 @@ fn refused_threads() {
         let outcome = child("refused_threads", body).procs(procs).limit(LIMIT).run().ok();
         if outcome.value("said") != "skipped" {
             let said = outcome.stderr.matches(REFUSED).count();
-            // Now and then those that were allowed are enough.
+            // Sometimes the threads that were allowed are enough.
             assert!(said <= 1, "{outcome:#?}");
         }
     }
 }
 
-/// S32: the one thread there is sleeps until a timer is due, in a long time; work comes, and no second thread can be had:
-/// then that one does it.
+/// S32: the only M sleeps until a distant timer; work comes, and no second thread can be made: then
+/// that M does it.
 #[test]
 fn refused_while_the_only_thread_awaits_a_timer() {
     let body = || {
         gosched::run(|| ());
         gosched::run(|| drop(gosched::go(|| gosched::sleep(Duration::from_secs(1000)))));
-        // Its M settles down as the one that awaits the timer.
+        // Its M becomes the keeper.
         std::thread::sleep(Duration::from_millis(100));
         if allow_threads(0) {
             for i in 0..20 {
@@ -106,8 +108,8 @@ fn refused_while_the_only_thread_awaits_a_timer() {
     }
 }
 
-/// S32, S46: a thread was refused when a P needed one, with nothing to do but a timer to await; threads can be had again when
-/// it is due: somebody awaits it.
+/// S32, S46: a thread was refused for a P that had only a timer to wait for; threads can be made
+/// again before it is due: it fires.
 #[test]
 fn refused_while_a_timer_is_armed() {
     let body = || {
@@ -129,7 +131,7 @@ fn refused_while_a_timer_is_armed() {
             });
             gosched::yield_now();
             begin.send(()).unwrap();
-            // The P is free from here on, and no other thread of the runtime is.
+            // From here on the P is free, and no thread of the runtime is.
             let began = Instant::now();
             let text = runtime::blocking(|| std::io::read_to_string(&mut reader).unwrap());
             assert_eq!(text, "text");
@@ -141,8 +143,8 @@ fn refused_while_a_timer_is_armed() {
     child("refused_while_a_timer_is_armed", body).procs(1).limit(Duration::from_secs(20)).run().ok();
 }
 
-/// S32, S31: while threads are refused, work from many foreign threads at once is done, and every request for a thread is
-/// heard or answered later.
+/// S32, S31: while threads are refused, the goroutines of many foreign threads are run, and every
+/// request for a thread is served or repeated.
 #[test]
 fn refused_under_pressure() {
     let body = || {
@@ -161,7 +163,7 @@ fn refused_under_pressure() {
                 })
             })
             .collect();
-        // Without the limit there is less to see, but it works too.
+        // If the limit can't be set the test shows less.
         let _ = allow_threads(1);
         gate.wait();
         foreign.into_iter().for_each(|thread| thread.join().unwrap());
@@ -171,8 +173,8 @@ fn refused_under_pressure() {
     }
 }
 
-/// D1 (soft limit): 20,000 goroutines queue for one std lock whose holder sleeps on our timer while it holds it: it goes on,
-/// says so once, and does not need a thread for each.
+/// D1 (soft limit): 20,000 goroutines queue for one std lock whose holder sleeps on our timer while
+/// it holds it: all get it, a warning appears at most once, and it does not take a thread for each.
 #[test]
 fn beyond_the_soft_limit_it_goes_on() {
     let body = || {
@@ -217,8 +219,8 @@ fn beyond_the_soft_limit_it_goes_on() {
     println!("{procs} Ps: {threads} threads, said {said} times");
 }
 
-/// D4: goroutines that find no stack wait for one to be freed, for as long as anybody else can free one: those that sleep, those
-/// that a foreign thread wakes, those in blocking calls. Nobody spins meanwhile (S33).
+/// D4: goroutines that find no stack wait until one is freed, by goroutines that sleep, that a
+/// foreign thread wakes, or that are in a blocking call. Nobody spins meanwhile (S33).
 #[test]
 fn without_a_stack_they_wait_for_one() {
     const N: usize = 40;
@@ -269,7 +271,7 @@ fn without_a_stack_they_wait_for_one() {
     }
 }
 
-/// D4: of many that wait for a stack each gets one, while others come and go all the time.
+/// D4: each of many goroutines that wait for a stack gets one, while others begin and end.
 #[test]
 fn stacks_that_are_freed_are_given_to_those_who_wait() {
     let body = || {

@@ -27,7 +27,7 @@ fn never_early() {
     }
 }
 
-/// S46: a sleep of no time returns; one that outlasts the universe does not overflow.
+/// S46: a sleep of no time returns; a wait of the longest `Duration` does not overflow.
 #[gosched::test]
 fn extremes() {
     gosched::sleep(Duration::ZERO);
@@ -49,7 +49,8 @@ fn milliseconds() {
     thread::park_timeout_ms(u32::MAX);
 }
 
-/// S46, S18: a thousand sleepers at once need no thread each, and together take about as long as one. With 1, 2 and 8 Ps.
+/// S46, S18: a thousand sleepers at once need no thread each, and take nowhere near the 50 s that
+/// they would one after the other. With 1, 2 and 8 Ps.
 #[test]
 fn sleepers_share_the_time() {
     let body = || {
@@ -103,7 +104,7 @@ fn no_timer_is_slept_through() {
     }
 }
 
-/// S46: `park_timeout` ends by its time without a token, and by `unpark` long before its time.
+/// S46: `park_timeout` ends at its time-out without a token, and at an `unpark` long before.
 #[gosched::test]
 fn park_timeout_both_ways() {
     let began = Instant::now();
@@ -153,7 +154,7 @@ fn time_out_against_unpark() {
     }
 }
 
-/// S18: on a thread that is not ours the same calls block the thread.
+/// S18: on a foreign thread the same calls block the thread.
 #[test]
 fn foreign_threads_sleep_too() {
     let began = Instant::now();
@@ -169,7 +170,8 @@ fn foreign_threads_sleep_too() {
     assert!(began.elapsed() < Duration::from_secs(50));
 }
 
-/// S33: with everybody asleep for long, the process uses no CPU.
+/// S33: while all goroutines sleep for long, the process uses less than 20 ms of CPU time in a
+/// second.
 #[test]
 fn long_sleeps_cost_nothing() {
     let body = || {

@@ -1,4 +1,5 @@
-//! What the sources promise of themselves, and the compiler does not check: where a status may change, and where rules are called.
+//! What pages say about the sources and the compiler does not check: where a status may change, and
+//! where rules are called.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,8 @@ fn code(text: &str) -> String {
     lines.map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// What changes a status: of a goroutine (`gosched_primitives::GStatus`), or of a P, an atomic.
+/// What changes a status: that of a goroutine (`gosched_primitives::StatusWord`), or that of a P
+/// (an atomic).
 const CHANGES: [&str; 6] = [
     "status.transition(",
     "status.ready(",

@@ -84,14 +84,14 @@ fn a_test_has_a_main_stack() {
     common::Child::of("uses_a_main_stack").ignored().run().ok();
 }
 
-/// Run by the one above.
+/// Run by the test above.
 #[gosched::test]
 #[ignore = "run by a_test_has_a_main_stack"]
 fn uses_a_main_stack() {
     use_stack(8 * MIB - MARGIN, &|| ());
 }
 
-/// S14: an overflow is said with id, name and limit, and ends the process; however large the frames are.
+/// S14: an overflow ends the process with id, name and limit, however large the frames are.
 #[test]
 fn overflow_is_caught() {
     #[inline(never)]
@@ -130,9 +130,9 @@ fn overflow_is_caught() {
     }
 }
 
-/// S14, D9: workers never block the signals of a fault, even if the process's first thread does when they are made: a
-/// blocked SIGSEGV would kill the process without a word. (pthread_create blocks all signals in its caller for a
-/// moment, so this happens to everybody now and then.)
+/// S14, D9: Ms never block the signals of a fault, even if the process's first thread does when
+/// they are made: a blocked SIGSEGV would kill the process without a message. (pthread_create
+/// blocks all signals in its caller for a moment, so this can happen in any program.)
 #[test]
 fn overflow_is_caught_though_the_first_thread_blocks_faults() {
     let child = common::child("overflow_is_caught_though_the_first_thread_blocks_faults", || {
@@ -141,7 +141,7 @@ fn overflow_is_caught_though_the_first_thread_blocks_faults() {
     child.blocking(libc::SIGSEGV).run().died(2, &["fatal error: stack overflow", "goroutine 1"]);
 }
 
-/// S14: with a hundred thousand stacks alive, guards still stand.
+/// S14: with a hundred thousand stacks alive, guards still work.
 #[test]
 fn overflow_is_caught_among_many() {
     let child = common::child("overflow_is_caught_among_many", || {
@@ -167,8 +167,8 @@ fn overflow_is_caught_among_many() {
     assert_eq!(outcome.value("alive"), "100001");
 }
 
-/// S14: faults that are not ours go where they went before: an overflowing std thread is std's to report, and a
-/// wild pointer in a goroutine kills the process by its signal.
+/// S14: other faults are handled as before: std reports the overflow of a std thread, and a wild
+/// pointer in a goroutine kills the process by its signal.
 #[test]
 fn other_faults_are_left_alone() {
     let child = common::child("other_faults_are_left_alone", || {
@@ -214,7 +214,8 @@ fn deep_stacks_give_their_pages_back() {
             println!("deep: {deep_bytes}");
             handles.iter().for_each(|handle| handle.thread().unpark());
             handles.into_iter().for_each(|handle| handle.join().unwrap());
-            // The last one's stack may be on its way still: one whose P was taken gives it back after it is joined.
+            // The last stack may not be given back yet: a goroutine whose P was taken does that
+            // after it is joined.
             let began = Instant::now();
             let mut after = usize::MAX;
             while after >= deep_bytes / 5 && began.elapsed() < Duration::from_secs(20) {

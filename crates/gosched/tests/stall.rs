@@ -21,7 +21,7 @@ fn named(name: &str, f: impl FnOnce() + Send + 'static) -> gosched::JoinHandle<(
     Builder::new().name(name.to_owned()).spawn(f).unwrap()
 }
 
-/// What a process with `GOSCHED_DEBUG=stall` says, line by line, to this process and to its own standard error.
+/// The lines that this process writes on standard error, which are also passed on to the real one.
 fn overheard() -> mpsc::Receiver<String> {
     let mut ends = [0; 2];
     // SAFETY: fills in two descriptors; the writing end then takes the place of standard error, of which a copy is kept.
@@ -42,9 +42,10 @@ fn overheard() -> mpsc::Receiver<String> {
     receive
 }
 
-/// `GOSCHED_DEBUG=stall=20`: who computes or blocks for longer is told, with its stack, also when nobody waits for its P;
-/// once for each place. Who waits, yields or has announced it is not told. (Seen to fail without the set of places, and
-/// with a look at those Ps only for which work waits.)
+/// `GOSCHED_DEBUG=stall=20`: a goroutine that computes or blocks for longer is reported, with its
+/// stack, also when nobody waits for its P; once for each place. One that waits, yields or
+/// announced its call is not. (Seen to fail without the set of places, and with a look at those Ps
+/// only for which work waits.)
 #[test]
 fn stalls_are_reported_once_for_each_place() {
     #[inline(never)]
@@ -71,7 +72,7 @@ fn stalls_are_reported_once_for_each_place() {
         // SAFETY: fills in two descriptors.
         assert_eq!(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
         let [from, to] = ends;
-        // Which reports are out, for goroutines that can't wait for that.
+        // Which reports have been written, for goroutines that loop until then.
         static SAID: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
         std::thread::spawn(move || {
             let mut report = String::new();

@@ -14,7 +14,8 @@ fn procs() -> usize {
     thread::available_parallelism().unwrap().get()
 }
 
-/// S6: a bad GOMAXPROCS, GOSCHED_STACK or GOSCHED_DEBUG is named on standard error, once, and the program goes on.
+/// S6: a bad GOMAXPROCS, GOSCHED_STACK or GOSCHED_DEBUG is named on standard error, and the program
+/// runs.
 #[test]
 fn bad_settings_are_named() {
     let child = common::child("bad_settings_are_named", || {
@@ -37,7 +38,7 @@ fn bad_settings_are_named() {
     assert!(!silent.stderr.contains("gosched"), "{silent:?}");
 }
 
-/// S6: the environment counts, and what is set in code wins over it, silently.
+/// S6: the environment counts, and what is set in code overrides it.
 #[test]
 fn code_wins_over_the_environment() {
     let child = common::child("code_wins_over_the_environment", || {
@@ -69,7 +70,7 @@ fn the_affinity_mask_counts() {
     child.run().ok();
 }
 
-/// S6: a Config is refused when it says something impossible, and when it comes too late.
+/// S6: a `Config` is refused if a value is impossible, and if the runtime has started.
 #[test]
 fn configs_are_refused() {
     let child = common::child("configs_are_refused", || {
@@ -109,7 +110,8 @@ fn main_is_goroutine_1() {
     child.run().ok();
 }
 
-/// S7: `run` borrows, returns the closure's value, nests, and its panic goes on in the caller, nested too.
+/// S7: `run` borrows, returns the closure's value, nests, and its panic resumes in the caller,
+/// nested too.
 #[gosched::test]
 fn run_nests_and_borrows() {
     let mut text = String::from("a");
@@ -206,7 +208,7 @@ fn nobody_waits_for_the_others() {
     assert_eq!(outcome.value("main"), "returned");
 }
 
-/// S32: needing more threads than allowed is fatal, with the number.
+/// S32: needing more threads than allowed ends the process, with the number.
 #[test]
 fn thread_exhaustion_is_said() {
     let child = common::child("thread_exhaustion_is_said", || {
@@ -219,7 +221,7 @@ fn thread_exhaustion_is_said() {
     child.run().died(2, &["fatal error: thread exhaustion", " 1 thread"]);
 }
 
-/// D9: Ms inherit nothing by accident from who starts the runtime: neither its signal mask nor its affinity.
+/// D9: Ms do not inherit the signal mask or the affinity of the thread that starts the runtime.
 #[test]
 fn workers_inherit_nothing_from_the_first_user() {
     let child = common::child("workers_inherit_nothing_from_the_first_user", || {
@@ -258,8 +260,8 @@ fn workers_inherit_nothing_from_the_first_user() {
     child.run().ok();
 }
 
-/// D9: after a fork without exec the runtime is dead in the child: what needs it aborts with a message instead of
-/// hanging; the parent goes on.
+/// D9: after a fork without exec the runtime is dead in the child: a call that needs it ends the
+/// process with a message instead of hanging; the parent continues.
 #[test]
 fn use_after_fork_is_fatal() {
     let child = common::child("use_after_fork_is_fatal", || {

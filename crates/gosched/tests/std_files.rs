@@ -7,7 +7,8 @@ use std::path::Path;
 use gosched::fs::File;
 use gosched::process::Command;
 
-/// What std's `IsTerminal`, which nobody else can implement, tells of its own types.
+/// `is_terminal` gives what std's `IsTerminal`, which only std can implement, gives for std's
+/// types.
 #[gosched::test]
 fn terminals() {
     assert!(!File::open("/dev/null").unwrap().is_terminal());
@@ -50,7 +51,7 @@ macro_rules! shown {
             drop(child.stdin.take());
             assert!(child.wait().unwrap().success());
             shown.push(format!("{child:?}"));
-            // The number is another one each time.
+            // The number of the descriptor differs.
             let file = File::open(dir.join("a")).unwrap();
             let number = format!("fd: {},", file.as_raw_fd());
             shown.push(format!("{file:?}").replace(&number, "fd"));

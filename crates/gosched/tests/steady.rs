@@ -13,7 +13,7 @@ use gosched::go;
 use gosched::runtime::checkpoint;
 use gosched::thread::{self, JoinHandle};
 
-/// Counts what is asked of the system allocator.
+/// Counts allocations and deallocations.
 struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
@@ -62,8 +62,9 @@ fn round(handles: &mut Vec<JoinHandle<u64>>) {
     assert_eq!(borrowed, 1);
 }
 
-/// S12: after some rounds to warm up, 100,000 goroutines come and go without one allocation. A thread may still be made late,
-/// when none was asleep at the right moment: that is one allocation, and soon over.
+/// S12: after some rounds to warm up, 100,000 goroutines come and go without one allocation. A
+/// thread may still be made later, when none was asleep at the right moment: that is one allocation
+/// each.
 #[test]
 fn no_allocation() {
     const WINDOWS: usize = 10;
@@ -87,7 +88,7 @@ fn no_allocation() {
     for procs in [1, 2, 8] {
         let outcome = child.clone().procs(procs).run().ok();
         let number = |key: &str| -> usize { outcome.value(key).parse().unwrap() };
-        // With one P there is one, unless the kernel blocked it.
+        // With one P there is one thread, unless the kernel blocked it.
         if procs == 1 && number("new threads") == 0 {
             assert_eq!(number("allocations"), 0);
         }
@@ -146,8 +147,9 @@ fn no_system_call() {
         gosched::run(|| {
             let mut handles = Vec::with_capacity(100);
             (0..200).for_each(|_| round(&mut handles));
-            // Where goroutines queue that were preempted, or did not start because of that, there is memory from the first
-            // time on: on a busy machine that may be later than one would like.
+            // The queues for goroutines that were preempted, or wait behind those, map memory at
+            // their first use. On a busy machine that could come after the filter, so it is forced
+            // here.
             let hog = go(|| {
                 let start = Instant::now();
                 while start.elapsed() < Duration::from_millis(100) {
@@ -174,6 +176,6 @@ fn no_system_call() {
     let child = child.procs(1);
     let outcome = child.clone().arg("keep the rule").run().ok();
     assert_eq!(outcome.value("survived"), "yes");
-    // The filter is seen to bite: sched_yield has number 24.
+    // The filter works: it catches sched_yield, number 24.
     child.arg("break the rule").run().died(1, &["forbidden system call 024"]);
 }

@@ -29,7 +29,7 @@ impl Buffer {
         self.not_empty.notify_one();
     }
 
-    /// With a limit now and then, which must cost nobody a notification.
+    /// Waits with a limit now and then: a time-out must not use up a notification.
     fn take(&self, random: &mut Random) -> u64 {
         let mut items = self.items.lock().unwrap();
         loop {
@@ -48,7 +48,8 @@ impl Buffer {
     }
 }
 
-/// S18: one notification for each item, and every item finds its taker; goroutines and foreign threads on both sides.
+/// S18: one notification for each item, and every item is taken; goroutines and foreign threads on
+/// both sides.
 #[test]
 fn no_notification_is_lost() {
     let lost = child("no_notification_is_lost", || {
@@ -92,7 +93,7 @@ fn no_notification_is_lost() {
     }
 }
 
-/// Waits that end by themselves end not before their time, and say so.
+/// A wait that times out does not end early, and reports the time-out.
 #[gosched::test]
 fn a_time_out_comes_in_time() {
     let (mutex, condvar) = (Mutex::new(()), Condvar::new());
@@ -112,7 +113,7 @@ fn a_time_out_comes_in_time() {
     assert!(on_thread.timed_out());
 }
 
-/// A notification ends a wait with any limit, also the longest, and that is no time-out.
+/// A notification ends a wait with a limit, also the longest, and that is not a time-out.
 #[gosched::test]
 fn a_notification_is_no_time_out() {
     let pair = Arc::new((Mutex::new(false), Condvar::new()));
@@ -131,7 +132,8 @@ fn a_notification_is_no_time_out() {
     }
 }
 
-/// Those who wait are notified in the order they came, one by each `notify_one`; with nobody in line it is not remembered.
+/// Waiters are notified in the order in which they came, one by each `notify_one`, which is not
+/// remembered if nobody waits.
 #[test]
 fn first_come_first_notified() {
     let order = child("first_come_first_notified", || {
@@ -163,7 +165,7 @@ fn first_come_first_notified() {
     order.procs(1).run().ok();
 }
 
-/// `notify_all` wakes everybody who waits, however many, and nobody who comes later.
+/// `notify_all` wakes all waiters, however many, and none that comes later.
 #[gosched::test]
 fn all_are_woken() {
     let shared = Arc::new((Mutex::new((0, false)), Condvar::new()));
@@ -208,8 +210,8 @@ fn two_mutexes_are_fine() {
     join_all(waiters);
 }
 
-/// A wait returns with the mutex poisoned if another one panicked under it meanwhile; a panic in the condition poisons it and
-/// lets go.
+/// A wait returns the poison if another goroutine panicked with the mutex locked. A panic in the
+/// condition poisons the mutex and releases it.
 #[gosched::test]
 fn poison_is_seen_and_made() {
     let shared = Arc::new((Mutex::new(0), Condvar::new()));
@@ -239,7 +241,8 @@ fn poison_is_seen_and_made() {
     );
 }
 
-/// Rounds of a barrier, goroutines and threads: nobody begins a round before all have ended the last, one leads each.
+/// Rounds of a barrier, goroutines and threads: nobody begins a round before all have ended the
+/// last one, and each round has one leader.
 #[test]
 fn a_barrier_has_rounds() {
     let rounds = child("a_barrier_has_rounds", || {
@@ -320,7 +323,7 @@ fn a_condition_finds_the_thread_locals_of_its_thread() {
     let body = || {
         gosched::run(|| {
             let waiters: Vec<_> = (0..8).map(|_| go(waiter)).collect();
-            // Until enough were moved: on a busy machine nobody is for a while.
+            // Until enough waits have changed threads: on a busy machine none does for a while.
             while MOVES.load(Ordering::Relaxed) < ROUNDS {
                 CHANGED.notify_all();
                 yield_now();

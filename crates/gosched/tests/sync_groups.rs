@@ -61,7 +61,7 @@ fn a_wait_group_has_rounds() {
     }
 }
 
-/// A counter below 0 is refused, and stays as it was: also for one that is waited for.
+/// A counter below 0 panics and the counter stays as it was, also while somebody waits.
 #[gosched::test]
 fn a_negative_counter_panics() {
     let group = WaitGroup::new();
@@ -83,7 +83,8 @@ fn a_negative_counter_panics() {
     waiter.join().unwrap();
 }
 
-/// What `go` runs is counted out however it ends, after its values are gone; the group need not live so long.
+/// A goroutine of `go` is counted out however it ends, after its values are dropped. The group may
+/// be dropped before.
 #[gosched::test]
 fn go_counts_in_and_out() {
     static DROPPED: AtomicUsize = AtomicUsize::new(0);
@@ -112,7 +113,7 @@ fn go_counts_in_and_out() {
     group.go(|| time::sleep(Duration::from_millis(5)));
     drop(group);
     rest.wait();
-    // One that counts itself out too often, and panics: reported, not fatal.
+    // A goroutine that calls `done` itself and then panics: reported, not fatal.
     let twice = rest.clone();
     rest.go(move || {
         twice.done();
@@ -121,7 +122,7 @@ fn go_counts_in_and_out() {
     rest.wait();
 }
 
-/// A group as a `static`, and one that is waited for by many.
+/// A group can be a `static`, and many may wait for it.
 #[gosched::test]
 fn many_may_wait() {
     static GROUP: WaitGroup = WaitGroup::new();
@@ -133,7 +134,8 @@ fn many_may_wait() {
     join_all(waiters);
 }
 
-/// Never more inside than permits, goroutines and threads; all permits come back, also by a panic.
+/// Goroutines and threads never hold more permits than there are; all come back, also after a
+/// panic.
 #[test]
 fn a_semaphore_limits() {
     let limits = child("a_semaphore_limits", || {
@@ -227,7 +229,8 @@ fn a_semaphore_serves_in_order() {
     order.procs(1).run().ok();
 }
 
-/// The first error is returned, once; the context is cancelled by it, and not by success; the group can be used again.
+/// The first error is returned, once, and cancels the context; success does not. The group can be
+/// used again.
 #[gosched::test]
 fn an_err_group_returns_the_first_error() {
     let group = ErrGroup::new();
@@ -246,7 +249,7 @@ fn an_err_group_returns_the_first_error() {
     assert_eq!(group.wait(), Err("again"));
 }
 
-/// The group's context comes from the one that was current, and its members run under it.
+/// The group's context is derived from the current one, and its members run under it.
 #[gosched::test]
 fn an_err_group_is_part_of_its_context() {
     let outer = context::background().with_value(7);
@@ -262,7 +265,8 @@ fn an_err_group_is_part_of_its_context() {
     assert!(group.context().is_cancelled());
 }
 
-/// No more than the limit run at the same time; `go` waits for a place, whatever became of the one before.
+/// No more members than the limit run at the same time; `go` waits for a place, however the
+/// previous member ended.
 #[gosched::test]
 fn an_err_group_keeps_its_limit() {
     let group = ErrGroup::with_limit(3);
@@ -286,7 +290,8 @@ fn an_err_group_keeps_its_limit() {
     assert!(catch_unwind(|| ErrGroup::<()>::with_limit(0)).is_err());
 }
 
-/// A member's panic goes on in `wait`, with its payload, when all have ended; it cancels the context.
+/// A member's panic resumes in `wait`, with its payload, when all have ended; it cancels the
+/// context.
 #[gosched::test]
 fn an_err_group_passes_a_panic_on() {
     let group = ErrGroup::with_limit(2);
@@ -308,7 +313,8 @@ fn an_err_group_passes_a_panic_on() {
     assert_eq!(group.wait(), Ok(()));
 }
 
-/// An error's destructor may do what it likes, also use the group; one that panics takes nobody along.
+/// An error's destructor may call the library, also use the group; one that panics does not affect
+/// the group.
 #[gosched::test]
 fn an_err_group_drops_errors_outside() {
     struct Uses(Arc<ErrGroup<Uses>>, bool);

@@ -99,7 +99,7 @@ fn errors_are_those_of_std() {
     );
 }
 
-/// A context that ends has no part in it.
+/// A context that ends does not end a receive.
 #[gosched::test]
 fn a_context_does_not_end_a_receive() {
     let (tx, rx) = channel();
@@ -114,7 +114,7 @@ fn a_context_does_not_end_a_receive() {
     assert_eq!(receiver.join().unwrap(), (Ok(1), Ok(2)));
 }
 
-/// A receiver that waits costs no thread, and is dropped with what was not received.
+/// A receiver drops the values that were not received.
 #[gosched::test]
 fn a_receiver_drops_the_rest() {
     let (tx, rx) = channel();

@@ -12,7 +12,7 @@ use common::{Random, child, compute_for, join_all, threads};
 use gosched::sync::{Arc, Mutex, TryLockError};
 use gosched::{go, yield_now};
 
-/// A value that notices if two are inside.
+/// A value that detects two holders at once.
 struct Guarded {
     inside: Cell<bool>,
     value: u64,
@@ -85,8 +85,9 @@ fn one_at_a_time() {
     }
 }
 
-/// One that takes the lock again and again, holding it nearly all the time, does not keep another one out: that one gets it
-/// handed over after a millisecond. Seen to fail with `STARVING_AFTER` at `u64::MAX`.
+/// A goroutine that takes the lock again and again, and holds it nearly all the time, does not
+/// starve another one, to which it is handed over after a millisecond. Seen to fail with
+/// `STARVING_AFTER` at `u64::MAX`.
 #[test]
 fn a_hog_starves_nobody() {
     let starve = child("a_hog_starves_nobody", || {
@@ -119,7 +120,7 @@ fn a_hog_starves_nobody() {
     }
 }
 
-/// The one that waits is a foreign thread; so is the hog.
+/// The same with foreign threads as waiter and hog.
 #[test]
 fn a_hog_starves_no_foreign_thread() {
     common::within(Duration::from_secs(60), || {
@@ -227,13 +228,15 @@ fn a_panic_poisons() {
     assert_eq!(mutex.into_inner().unwrap(), 2);
 }
 
-/// S11: what another goroutine's panic does to its own locks does not touch those of others, though they run meanwhile.
+/// S11: a goroutine that already unwinds locks without poisoning, and others may use the same locks
+/// meanwhile.
 #[gosched::test]
 fn only_the_one_that_panics_poisons() {
     struct LocksInDrop(Arc<Mutex<u32>>, Arc<Mutex<()>>);
     impl Drop for LocksInDrop {
         fn drop(&mut self) {
-            // Locked while panicking already: not poisoned by it. And it has to wait, bound to its thread.
+            // Locked while it already panics: that does not poison. And it has to wait, bound to
+            // its thread.
             let _other = self.1.lock();
             *self.0.lock().unwrap() += 1;
             yield_now();
@@ -260,7 +263,7 @@ fn only_the_one_that_panics_poisons() {
     assert_eq!(*count.lock().unwrap(), 40);
 }
 
-/// A panic between two locks leaves the mutex free, and those who wait get it.
+/// A panic releases the mutex, and those who wait get it.
 #[gosched::test]
 fn a_panicking_holder_lets_go() {
     let mutex = Arc::new(Mutex::new(0));
@@ -279,7 +282,7 @@ fn a_panicking_holder_lets_go() {
     assert_eq!((failed, *mutex.lock().unwrap_err().into_inner()), (25, 50));
 }
 
-/// What std's says, ours says: in every state, plain and pretty.
+/// `Debug` and `Display` give what those of std give, in every state, plain and pretty.
 #[gosched::test]
 fn debug_output_is_that_of_std() {
     let (ours, std) = (Mutex::new("x"), std::sync::Mutex::new("x"));
@@ -298,7 +301,7 @@ fn debug_output_is_that_of_std() {
     texts(format!("{}", ours.try_lock().unwrap_err()), format!("{}", std.try_lock().unwrap_err()));
 }
 
-/// As std's: const, small, for unsized values, from a value and by default.
+/// As std's: `const fn new`, small, for unsized values, `From` and `Default`.
 #[gosched::test]
 fn it_is_as_versatile_as_std() {
     static COUNT: Mutex<[u32; 3]> = Mutex::new([1, 2, 3]);

@@ -1,4 +1,5 @@
-//! `sync::{Once, OnceLock, LazyLock}`: one runs, the others wait, parked; poison as std's (S18).
+//! `sync::{Once, OnceLock, LazyLock}`: one caller runs the closure, the others park; poison as in
+//! std (S18).
 
 mod common;
 
@@ -52,7 +53,8 @@ fn one_runs_and_the_others_wait() {
     }
 }
 
-/// As std's: a panic poisons, `call_once` and `wait` then panic, `call_once_force` runs and mends.
+/// As std's: a panic poisons, `call_once` and `wait` then panic, `call_once_force` runs and clears
+/// the poison.
 #[gosched::test]
 fn a_panic_poisons_a_once() {
     let once = Arc::new(Once::new());
@@ -83,7 +85,7 @@ fn a_panic_poisons_a_once() {
     assert_eq!(format!("{once:?}"), format!("{:?}", std::sync::Once::new()));
 }
 
-/// A closure that panics while others wait: one of them runs its own.
+/// A closure panics while others wait: one of those runs its own.
 #[gosched::test]
 fn a_panic_leaves_a_cell_empty() {
     let cell = Arc::new(OnceLock::new());
@@ -106,7 +108,7 @@ fn a_panic_leaves_a_cell_empty() {
     assert!(failed.len() <= 50);
 }
 
-/// A value waits for the one that makes it; `set` says who was first; waiters see it.
+/// `set` succeeds once; waiters get the value.
 #[gosched::test]
 fn a_cell_is_set_once() {
     let cell = Arc::new(OnceLock::new());
@@ -138,7 +140,8 @@ fn a_cell_is_set_once() {
     assert_eq!(OnceLock::<u8>::default(), OnceLock::new());
 }
 
-/// As std's: a cell may hold what does not outlive it strictly, if that has no destructor.
+/// As std's: a cell may hold a borrow of something declared after it, if that borrow has no
+/// destructor.
 #[test]
 fn a_cell_may_hold_a_shorter_borrow() {
     let cell = OnceLock::new();
@@ -147,7 +150,8 @@ fn a_cell_may_hold_a_shorter_borrow() {
     assert_eq!(cell.get(), Some(&"declared after the cell"));
 }
 
-/// A value that fails to be made is poisoned for good, with std's words; its closure runs once.
+/// If the closure of a lazy value panics, the value stays poisoned, with std's message; the closure
+/// runs once.
 #[gosched::test]
 fn a_lazy_value_is_poisoned_for_good() {
     static RUNS: AtomicUsize = AtomicUsize::new(0);

@@ -10,7 +10,7 @@ use common::{Random, child, compute_for, join_all, until_waiting};
 use gosched::sync::{Arc, Barrier, RwLock, RwLockWriteGuard, TryLockError};
 use gosched::{go, yield_now};
 
-/// Two numbers that only a writer may see apart.
+/// Two numbers that only a writer may see unequal.
 struct Pair(u64, u64);
 
 fn turns(lock: &RwLock<Pair>, seed: u64, n: u64) -> u64 {
@@ -93,7 +93,8 @@ fn readers_do_not_starve_a_writer() {
                         while !stop.load(Ordering::Relaxed) {
                             let _reader = lock.read().unwrap();
                             inside.fetch_add(1, Ordering::Relaxed);
-                            // Leaves when another one has come in: without a writer the lock is never free.
+                            // Leaves when another reader has come in: without a writer the lock is
+                            // never free.
                             for _ in 0..100 {
                                 if inside.load(Ordering::Relaxed) > 1 {
                                     break;
@@ -149,7 +150,8 @@ fn writers_do_not_starve_a_reader() {
     }
 }
 
-/// A waiting writer keeps new readers out; when it leaves, all that wait come in together, before the next writer.
+/// A waiting writer keeps new readers out; when it unlocks, all waiting readers get the lock
+/// together, before the next writer.
 #[test]
 fn readers_come_in_together() {
     let together = child("readers_come_in_together", || {
@@ -187,7 +189,7 @@ fn readers_come_in_together() {
     together.procs(1).env("GOSCHED_DEBUG", "randomize=0").run().ok();
 }
 
-/// A writer that goes on as a reader lets readers in, and no writer in between.
+/// A writer that becomes a reader lets waiting readers in, and no writer before them.
 #[test]
 fn downgrading_lets_readers_in() {
     let downgrade = child("downgrading_lets_readers_in", || {
@@ -248,7 +250,7 @@ fn only_writers_poison() {
     assert_eq!(lock.into_inner().unwrap(), 5);
 }
 
-/// What std's says, ours says.
+/// `Debug` and `Display` give what those of std give.
 #[gosched::test]
 fn debug_output_is_that_of_std() {
     let (ours, std) = (RwLock::new("x"), std::sync::RwLock::new("x"));
@@ -269,7 +271,7 @@ fn debug_output_is_that_of_std() {
     assert_eq!(format!("{ours:?} {ours:#?}"), format!("{std:?} {std:#?}"));
 }
 
-/// As std's: const, for unsized values, from a value and by default.
+/// As std's: `const fn new`, for unsized values, `From` and `Default`.
 #[gosched::test]
 fn it_is_as_versatile_as_std() {
     static WORDS: RwLock<[&str; 2]> = RwLock::new(["a", "b"]);

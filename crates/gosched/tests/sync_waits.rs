@@ -1,4 +1,5 @@
-//! What waiting for a lock costs and shows: no allocation, no runtime while nobody waits, Go's words as the reason (S18, S48).
+//! Waiting for a lock allocates nothing; an uncontended lock does not start the runtime; dumps show
+//! waits in Go's words (S18, S48).
 
 mod common;
 
@@ -39,7 +40,7 @@ static BARRIER: Barrier = Barrier::new(2);
 static SEMAPHORE: Semaphore = Semaphore::new(2);
 static GROUP: WaitGroup = WaitGroup::new();
 
-/// Four of these, each waiting for all of the locks in turn.
+/// Run by four goroutines, each of which waits for all of the locks in turn.
 fn work() {
     for i in 0..50 {
         let mut guard = MUTEX.lock().unwrap();
@@ -72,7 +73,7 @@ fn waiting_allocates_nothing() {
     let steady = child("waiting_allocates_nothing", || {
         gosched::run(|| {
             (0..50).for_each(|_| round());
-            // A thread that is made late allocates; that is over soon.
+            // A thread that is made late allocates, so two of ten windows may have allocations.
             let counts: Vec<_> = (0..10)
                 .map(|_| {
                     let before = ALLOCATIONS.load(Ordering::Relaxed);
@@ -146,7 +147,7 @@ fn a_dump_shows_what_is_waited_for() {
             std::process::ExitCode::SUCCESS
         });
     });
-    // On a slow machine the time that each has waited may follow.
+    // On a slow machine the length of the wait may follow.
     let heads = REASONS.map(|reason| format!("[{reason}"));
     dump.procs(1).run().ok().said(&heads.each_ref().map(String::as_str));
 }

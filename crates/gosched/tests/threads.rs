@@ -30,7 +30,7 @@ fn join_gives_the_result() {
     assert_eq!((aligned.0, std::ptr::from_ref(&aligned).addr() % 128), (9, 0));
 }
 
-/// S18: join from a thread that is not ours blocks it, and works.
+/// S18: a join on a foreign thread blocks that thread.
 #[test]
 fn join_from_a_foreign_thread() {
     common::within(std::time::Duration::from_secs(60), || {
@@ -64,8 +64,8 @@ impl Drop for Counted {
     }
 }
 
-/// S9: dropping a handle detaches: the goroutine goes on, and its result is dropped exactly once, whether the handle
-/// went before or after the end.
+/// S9: dropping a handle detaches: the goroutine continues, and its result is dropped exactly once,
+/// whether the handle is dropped before or after its end.
 #[gosched::test]
 fn dropping_a_handle_detaches() {
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -101,7 +101,7 @@ fn a_leaked_handle_harms_nobody() {
     }
 }
 
-/// `is_finished` turns true by itself, once.
+/// `is_finished` becomes true when the goroutine has ended, not before.
 #[gosched::test]
 fn is_finished_says_so() {
     let handle = gosched::go(thread::park);
@@ -179,8 +179,8 @@ fn num_goroutine_counts() {
     child.procs(2).run().ok();
 }
 
-/// S13: sizes that can't be are refused with a text that says what can; the largest is 1 GiB. Small ones are raised to the
-/// smallest that works, as std does.
+/// S13: impossible sizes are refused with an error about the stack; the largest is 1 GiB. Small
+/// ones are raised to the smallest that works, as std does.
 #[gosched::test]
 fn stack_sizes() {
     for impossible in [(1 << 30) + 1, 1 << 40, usize::MAX] {
@@ -238,8 +238,8 @@ fn scopes_nest_and_grow() {
     assert_eq!(named.as_deref(), Some("scoped"));
 }
 
-/// As std's: a joined panic is the joiner's, an unjoined one makes `scope` panic after all have ended; its own panic
-/// goes on after all have ended.
+/// As std's: `join` returns a panic; one that nobody joins makes `scope` panic after all have
+/// ended. A panic of the closure resumes after all have ended.
 #[gosched::test]
 fn scopes_and_panics() {
     assert!(thread::scope(|s| s.spawn(|| panic!("joined")).join()).is_err());
@@ -283,7 +283,7 @@ fn a_leaked_scoped_handle() {
     thread::scope(|s| std::mem::forget(s.spawn(|| text.len())));
 }
 
-/// Scopes work on threads that are not ours.
+/// Scopes work on foreign threads.
 #[test]
 fn scope_on_a_foreign_thread() {
     common::within(std::time::Duration::from_secs(60), || {
@@ -295,7 +295,7 @@ fn scope_on_a_foreign_thread() {
     });
 }
 
-/// Who joins itself is told so instead of waiting for ever.
+/// A goroutine that joins itself panics instead of waiting for ever.
 #[gosched::test]
 fn joining_oneself_panics() {
     let own: Arc<Mutex<Option<thread::JoinHandle<()>>>> = Arc::default();
@@ -316,7 +316,7 @@ fn joining_oneself_panics() {
     assert!(told.get().unwrap().contains("called join on itself"), "{told:?}");
 }
 
-/// As std's, whatever the result is: it does not lie in the handle.
+/// As std's, whatever the type of the result, which is not stored in the handle.
 #[test]
 fn handles_have_the_traits_of_stds() {
     fn all<T: Send + Sync + Unpin>() {}
@@ -324,7 +324,7 @@ fn handles_have_the_traits_of_stds() {
     all::<thread::ScopedJoinHandle<'_, std::marker::PhantomPinned>>();
 }
 
-/// A handle may be joined by somebody else than its creator, also by a foreign thread.
+/// A handle may be joined by another goroutine or a foreign thread.
 #[gosched::test]
 fn handles_travel() {
     let handle = gosched::go(|| 5);

@@ -1,7 +1,8 @@
-//! `time`: timers, tickers, time limits (S46, API: `time`).
+//! `time`: timers, tickers, time limits (S46).
 //!
-//! Seen to fail (2026-11-16): a run that is owed forgotten (`after_func_that_is_due_while_it_runs`); a `reset` that overtakes
-//! another and calls itself too late (`after_func_under_many_hands`).
+//! Seen to fail (2026-11-16): a run forgotten that is due while the function still runs
+//! (`after_func_that_is_due_while_it_runs`); a `reset` that overtakes another and returns `false`
+//! (`after_func_under_many_hands`).
 
 mod common;
 
@@ -78,8 +79,8 @@ fn a_timer_fires_once_and_never_early() {
     join_all(timers);
 }
 
-/// Go 1.23's rules: after `stop` and `reset` no value comes that was meant before, also if it was due and not received;
-/// both say whether they were in time.
+/// Go 1.23's rules: after `stop` and `reset` no earlier value comes, also if it was due and not
+/// received; both return whether they prevented one.
 #[gosched::test]
 fn no_stale_value_from_a_timer() {
     let timer = Timer::new(Duration::ZERO);
@@ -99,7 +100,8 @@ fn no_stale_value_from_a_timer() {
     assert!(Timer::new(Duration::MAX).stop());
 }
 
-/// Those who wait for a timer, in a receive or a `select`, follow it when it is set anew, from whichever thread.
+/// Goroutines that wait for a timer, in a receive or a `select`, follow a `reset`, from whatever
+/// thread it comes.
 #[gosched::test]
 fn who_waits_follows_a_reset() {
     let timer = Arc::new(Timer::new(FOR_EVER));
@@ -125,7 +127,7 @@ fn who_waits_follows_a_reset() {
         assert!(!timer.reset(Duration::from_millis(1)));
         thread::sleep(SHORT);
     }
-    // One of them has it; the other gets the next.
+    // One of them has received; the other gets the next value.
     timer.reset(Duration::ZERO);
     assert_eq!(join_all(waiters), [true, true]);
 }
@@ -141,8 +143,8 @@ fn a_ticker_ticks() {
     ticker.stop();
 }
 
-/// Go: a slow receiver gets one tick for those it missed; `stop` leaves none, and does not close the channel; `reset` starts
-/// anew.
+/// Go: a slow receiver gets one tick for those it missed; `stop` leaves none, and does not close
+/// the channel; `reset` begins a new period.
 #[gosched::test]
 fn no_stale_value_from_a_ticker() {
     let ticker = Ticker::new(Duration::from_millis(1));
@@ -222,13 +224,13 @@ fn after_func_stop_and_reset() {
     assert!(!timer.stop());
     assert_eq!(runs.load(Ordering::Relaxed), 2);
     drop(timer);
-    // Its goroutine may still be on its way out.
+    // Its goroutine may still be ending.
     while Arc::strong_count(&runs) > 1 {
         thread::yield_now();
     }
 }
 
-/// A function that is due while it still runs is run once more, when it has returned.
+/// A function that is due while it still runs is run again when it has returned.
 #[gosched::test]
 fn after_func_that_is_due_while_it_runs() {
     let (begun, begins) = chan::unbounded();
@@ -263,8 +265,8 @@ fn after_func_that_panics() {
     drop(timer);
 }
 
-/// `stop` and `reset` from many threads at once, against the timer: the function runs exactly as often as nobody stopped it in
-/// time, and everything is freed.
+/// `stop` and `reset` race with each other and with the timer: the function runs exactly as often
+/// as their results say, and everything is freed.
 #[test]
 fn after_func_under_many_hands() {
     within(Duration::from_secs(60), || {
@@ -320,19 +322,19 @@ fn timeout_cuts_short_what_ends_with_the_context() {
     assert!(began.elapsed() >= SHORT);
     let (_s, r) = chan::bounded::<u8>(0);
     assert_eq!(time::timeout(SHORT, || r.recv_ctx()), Err(Elapsed));
-    // What can't be cut short is late.
+    // What can't be interrupted returns late.
     assert_eq!(time::timeout(SHORT, || r.recv_timeout(2 * SHORT)), Err(Elapsed));
     assert!(began.elapsed() >= 4 * SHORT);
     assert_eq!(time::timeout(SHORT, || thread::sleep(2 * SHORT)), Err(Elapsed));
     assert_eq!(time::timeout(Duration::ZERO, || 1), Err(Elapsed));
-    // The outer one is shorter; the inner one's time is not up.
+    // The outer limit is shorter; the inner one has not passed.
     let nested = time::timeout(SHORT, || time::timeout(FOR_EVER, || time::sleep(FOR_EVER)));
     assert_eq!(nested, Err(Elapsed));
     let error: Box<dyn std::error::Error> = Box::new(Elapsed);
     assert_eq!(error.to_string(), "deadline has elapsed");
 }
 
-/// S46: time limits on foreign threads.
+/// S46: sleeps, time limits and timers on foreign threads.
 #[test]
 fn on_a_foreign_thread() {
     within(Duration::from_secs(60), || {

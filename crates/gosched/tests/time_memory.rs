@@ -1,7 +1,7 @@
-//! What contexts and timers leave behind: nothing (S46). And many of them at once.
+//! Contexts and timers leave nothing behind, also many at once (S46).
 //!
-//! Seen to fail (2026-11-16): the goroutine of an alarm that was silenced in time not freed (`contexts_leave_nothing`). That
-//! the timer heaps shrink is shown in `timers/heap.rs`.
+//! Seen to fail (2026-11-16): what a deadline that was disarmed in time had allocated not freed
+//! (`contexts_leave_nothing`). That the timer heaps shrink is shown in `timers/heap.rs`.
 
 mod common;
 
@@ -41,8 +41,9 @@ const FOR_EVER: Duration = Duration::from_secs(3600);
 const MILLION: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
 const MANY: usize = if cfg!(debug_assertions) { 20_000 } else { 300_000 };
 
-/// Does `round` once to warm up, then `rounds` times: then no more bytes are in use than before (but for a thread that was
-/// made meanwhile), and the process has not grown by a tenth of what a leak of 16 bytes each would make.
+/// Does `round` once to warm up, then `rounds` times: then no more bytes are in use than before
+/// (but for a thread that was made meanwhile), and the process has grown by less than a tenth of
+/// what a leak of 16 bytes each would make, or 2 MiB if that is more.
 fn leaves_nothing(rounds: usize, each: usize, mut round: impl FnMut()) {
     round();
     let before = (IN_USE.load(Ordering::Relaxed), resident());
@@ -55,8 +56,8 @@ fn leaves_nothing(rounds: usize, each: usize, mut round: impl FnMut()) {
     assert!(grown < (rounds * each * 16 / 10).max(2 << 20), "the process has grown by {grown} bytes");
 }
 
-/// A million contexts that were derived and dropped leave nothing, in their parent or elsewhere: neither those that ended nor
-/// those that did not.
+/// Contexts that were derived and dropped, a million in all (100,000 in a debug build), leave
+/// nothing in their parent or elsewhere, whether they ended or not.
 #[test]
 fn contexts_leave_nothing() {
     let body = || {
@@ -86,8 +87,8 @@ fn contexts_leave_nothing() {
     }
 }
 
-/// S46: a million timers that were made and stopped, set anew, or dropped, leave nothing. Those of functions are no goroutines
-/// before their time.
+/// S46: timers that were made and stopped, reset, or dropped, a million in all (100,000 in a debug
+/// build), leave nothing. One that runs a function is no goroutine before its time.
 #[test]
 fn timers_leave_nothing() {
     let body = || {
@@ -133,11 +134,13 @@ fn many_armed_at_once_and_stopped() {
             });
         });
     };
-    // With arenas of its own a thread of a later round may take its memory elsewhere, which would look like a leak.
+    // With several malloc arenas a thread of a later round may allocate from another one, which
+    // would look like a leak.
     child("many_armed_at_once_and_stopped", body).procs(2).env("MALLOC_ARENA_MAX", "1").run().ok();
 }
 
-/// S46: many pending sleeps, of which each ends in its time; and many under one context, which ends them all.
+/// S46: many pending sleeps, none of which ends early; and many under one context, which ends them
+/// all.
 #[test]
 fn many_pending_sleeps() {
     let body = || {

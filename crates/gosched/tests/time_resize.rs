@@ -29,7 +29,7 @@ fn arm_two(fired: &Arc<AtomicUsize>) {
     });
 }
 
-/// Waits until `n` have fired. If they don't, says how many have, and the process ends.
+/// Waits until `n` have fired. If they don't, panics with the number that have.
 fn await_all(fired: &AtomicUsize, n: usize) {
     let mut waited = Duration::ZERO;
     while fired.load(Ordering::Relaxed) < n {
@@ -44,7 +44,8 @@ fn await_all(fired: &AtomicUsize, n: usize) {
     assert_eq!(fired.load(Ordering::Relaxed), n);
 }
 
-/// Looks at the process, which has nothing to do, for half a second. (The sleep is what is measured.)
+/// Prints the CPU time that the idle process uses in half a second. (The sleep is what is
+/// measured.)
 fn print_idle_cpu() {
     thread::sleep(Duration::from_millis(100));
     let before = cpu_time();
@@ -59,7 +60,8 @@ fn ends_well_and_idles(child: &Child, procs: usize) {
     assert!(micros < 100_000, "{procs} Ps: {micros} µs of CPU in half a second of idling");
 }
 
-/// Goroutines whose P goes away while they sit in a blocking call arm timers inside that call, and after it.
+/// Goroutines whose P is removed while they are in a blocking call arm timers inside that call, and
+/// after it.
 #[test]
 fn timers_armed_in_a_call_whose_p_is_gone() {
     let child = child("timers_armed_in_a_call_whose_p_is_gone", || {
@@ -92,7 +94,7 @@ fn timers_armed_in_a_call_whose_p_is_gone() {
     (1..=8).for_each(|procs| ends_well_and_idles(&child, procs));
 }
 
-/// The same with goroutines that lose their P because they compute, or block without a word.
+/// The same with goroutines that lose their P because they compute, or block unannounced.
 #[test]
 fn timers_armed_without_a_p() {
     let child = child("timers_armed_without_a_p", || {
@@ -146,8 +148,8 @@ fn arm_many(random: &mut Random, n: usize, fired: &Arc<AtomicUsize>) -> usize {
     armed
 }
 
-/// 45,000 timers are armed, and some disarmed, while Ps come and go. In each round the last Ps that go don't come back before
-/// all have fired.
+/// 45,000 timers are armed, and some disarmed, while Ps come and go. In each round the last Ps that
+/// are removed don't come back before all have fired.
 #[test]
 fn timers_armed_while_ps_come_and_go() {
     let child = child("timers_armed_while_ps_come_and_go", || {

@@ -1,9 +1,10 @@
-//! Calls that could return at once, in a loop, with one P: the loop is asked to give way when its slice is over, by the wall
-//! clock (S37), and every moving call among them does so (S39, D1).
+//! Calls that need not wait, in a loop, with one P: the loop is asked to yield when its slice is
+//! over, by the wall clock (S37), and every moving call among them does so (S39, D1).
 //!
-//! Seen to fail (2026-11-18): a request that comes only after 10 ms of the thread's own time (medians of 58 ms beside other
-//! threads); a P that is only taken if its M is seen outside the runtime (a loop of `try_send` kept it for 6.8 s); a `scope`
-//! without goroutines that does not move.
+//! Seen to fail (2026-11-18): a request that comes only after 10 ms of the thread's CPU time
+//! (medians of 58 ms beside other threads); a P that is taken only if its M is found outside the
+//! runtime (a loop of `try_send` kept it for 6.8 s); a `scope` without goroutines that does not
+//! move.
 
 mod common;
 
@@ -28,7 +29,7 @@ enum Kind {
 }
 use Kind::{Moves, Stays};
 
-/// Makes a call that never has to wait, to be made many times.
+/// Makes a closure with a call that never has to wait, to be called many times.
 type Make = fn() -> Box<dyn FnMut()>;
 
 const CALLS: &[(&str, Kind, Make)] = &[
@@ -283,7 +284,7 @@ const CALLS: &[(&str, Kind, Make)] = &[
     ("fs::read", Moves, || Box::new(|| drop(gosched::fs::read("/proc/self/comm").unwrap()))),
 ];
 
-/// A connection of ours, and its other end, which is std's.
+/// A connection: our end, and the other one as a std socket.
 fn connected() -> (TcpStream, std::net::TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -298,7 +299,7 @@ fn cpu_time(tid: i32) -> Option<Duration> {
     (!failed).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
-/// Says that it is over when dropped, be it by a panic.
+/// Sets the flag when dropped, also by a panic.
 struct Ring<'a>(&'a AtomicBool);
 
 impl Drop for Ring<'_> {
@@ -307,8 +308,8 @@ impl Drop for Ring<'_> {
     }
 }
 
-/// How much the loop computed between two turns of another goroutine, which is always ready: what can be noticed of it, the
-/// least first.
+/// CPU times that the loop used between two turns of another goroutine, which is always runnable:
+/// those above 0.5 ms, sorted.
 fn turns(call: Make) -> Vec<Duration> {
     const NOTICEABLE: Duration = Duration::from_micros(500);
     let (over, on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicI32::new(0)));
@@ -318,7 +319,7 @@ fn turns(call: Make) -> Vec<Duration> {
             let mut call = call();
             while !over.load(Ordering::Relaxed) {
                 on.store(tid(), Ordering::Relaxed);
-                // Not after each: that would be most of the time.
+                // Not after each call: that would take most of the time.
                 (0..100).for_each(|_| call());
             }
         }
@@ -342,8 +343,9 @@ fn turns(call: Make) -> Vec<Duration> {
     turns
 }
 
-/// Fails if one of these calls, made in a loop, computes for longer between two turns of others: `gives_way` is for those that
-/// give way; the others lose their P after a while.
+/// Fails if a loop of one of these calls computes for longer between two turns of another
+/// goroutine, in the median: than `gives_way` for moving calls, than 100 ms for the others, which
+/// lose their P.
 fn expect_turns(gives_way: Duration, names: impl Fn(&str) -> bool) {
     for (name, kind, call) in CALLS.iter().filter(|call| names(call.0)) {
         let turns = turns(*call);
@@ -360,8 +362,9 @@ fn others_get_their_turn() {
     print!("{}", child("others_get_their_turn", body).procs(1).run().ok().stdout);
 }
 
-/// S37, S39: a slice is over by the wall clock: if the kernel runs others too, the loop gives way before its thread has computed
-/// for that long. And a P is taken although the kernel likes to stop its thread inside the runtime.
+/// S37, S39: a slice ends by the wall clock: if the kernel also runs other threads, the loop yields
+/// before its thread has computed for a slice. And a P is taken although the kernel often preempts
+/// its thread inside the runtime.
 #[test]
 fn others_get_their_turn_on_a_busy_cpu() {
     const SOME: [&str; 9] = [
@@ -393,8 +396,8 @@ fn others_get_their_turn_on_a_busy_cpu() {
     print!("{}", child("others_get_their_turn_on_a_busy_cpu", body).procs(1).run().ok().stdout);
 }
 
-/// From now on this thread, the process's first one (whose affinity is that of the Ms), and those that they make run where this
-/// one runs now.
+/// Binds this thread, the process's first one (from which the Ms have their affinity), and those
+/// that they make to the CPU that runs this one now.
 fn stay_on_one_cpu() {
     // SAFETY: the set is plain data, and as large as is said.
     unsafe {
@@ -406,7 +409,7 @@ fn stay_on_one_cpu() {
     }
 }
 
-/// S39, D1: which calls notice that they are to give way although they need not wait, and which never do.
+/// S39, D1: which calls are moving calls also if they need not wait, and which are not.
 #[test]
 fn moving_calls_move_although_they_need_not_wait() {
     let body = || {

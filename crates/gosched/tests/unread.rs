@@ -1,5 +1,5 @@
-//! Standard error that nobody reads: what the runtime has to say then is lost, and nothing else. (A fatal error may wait for its
-//! reader: the process is at its end.)
+//! Nobody reads standard error: then messages of the runtime are lost, and nothing waits for a
+//! reader. (A fatal error may wait: the process is at its end.)
 
 mod common;
 
@@ -14,8 +14,8 @@ use gosched::{go, runtime, thread};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Makes standard error a full pipe that nobody reads. Panics can't be told from here on: a child says what it found on its
-/// standard output.
+/// Makes standard error a full pipe that nobody reads. From here on a panic message is not seen, so
+/// a child reports on standard output.
 fn stop_reading_stderr() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     // SAFETY: changes the flags of an open descriptor, and puts it in the place of standard error.
@@ -29,7 +29,8 @@ fn stop_reading_stderr() {
     std::mem::forget(reader);
 }
 
-/// The warning beyond the soft limit of blocked threads does not hold the monitor up: goroutines that were held back begin.
+/// The warning beyond the soft limit of blocked threads does not block the monitor: goroutines that
+/// were held back start.
 #[test]
 fn the_monitor_goes_on_beyond_the_soft_limit() {
     let body = || {
@@ -58,7 +59,8 @@ fn the_monitor_goes_on_beyond_the_soft_limit() {
     assert_eq!(outcome.value("begun"), "all");
 }
 
-/// Stalls are reported to nobody. Ps are still taken from goroutines that block, and whoever asks for a dump gets one.
+/// Reports of stalls are not read: Ps are still taken from goroutines that block, and
+/// `runtime::stacks` returns.
 #[test]
 fn stall_reports_hold_nobody_up() {
     #[inline(never)]
@@ -86,7 +88,7 @@ fn stall_reports_hold_nobody_up() {
     }
 }
 
-/// Bad settings are warned of at the start, which does not wait for a reader.
+/// The start warns of bad settings, and does not wait for a reader.
 #[test]
 fn bad_settings_do_not_hold_the_start_up() {
     let body = || {
@@ -99,7 +101,8 @@ fn bad_settings_do_not_hold_the_start_up() {
     assert_eq!(child.run().ok().value("ran"), "true");
 }
 
-/// Allows this process no more threads than it has, by becoming a user of its own; `false` if that can't be.
+/// Allows this process no more threads than it has, by becoming a user of its own; returns `false`
+/// if it can't.
 fn allow_no_threads() -> bool {
     // SAFETY: plain system calls; glibc changes the ids of all threads; the structure is initialised.
     unsafe {
@@ -122,7 +125,8 @@ fn set_thread_limit(n: u64) {
     }
 }
 
-/// The warning that a thread was refused does not hold up the thread that makes all others: once threads can be had again, they are.
+/// The warning that a thread was refused does not block the template thread: when threads can be
+/// made again, they are.
 #[test]
 fn a_refused_thread_does_not_hold_the_next_up() {
     let body = || {
@@ -134,7 +138,7 @@ fn a_refused_thread_does_not_hold_the_next_up() {
             }
             std::thread::sleep(Duration::from_millis(100));
             let writes = go(move || writer.write_all(b"text").unwrap());
-            // The P is wanted by another thread from here on, and there is none.
+            // From here on the P needs another thread, and none can be made.
             let refused = runtime::blocking(|| {
                 block_thread(Duration::from_millis(100));
                 set_thread_limit(1000);

@@ -1,5 +1,6 @@
-//! Foreign code that panics where the library calls it: wakers that are called, cloned and dropped, and values that are dropped.
-//! Everybody else learns what there is to learn, nothing is lost, and the first panic goes on (S44, D6).
+//! Foreign code that panics where the library calls it: wakers that are called, cloned and dropped,
+//! and values that are dropped. All other waiters are woken, nothing is lost, and the first panic
+//! resumes in the caller (S44, D6).
 //!
 //! Seen to fail (2026-11-18): a `close` that stops at the first waker that panics (25 of 40 goroutines were never told); a
 //! received value that is forgotten; a future that forgets its place in the queue when its new waker can't be cloned; values
@@ -32,7 +33,7 @@ fn bad(number: usize) -> Waker {
     Waker::from(Arc::new(Bad(number)))
 }
 
-/// A waker that panics when it is cloned, and one that does when it is dropped.
+/// A waker that panics when it is cloned, or one that panics when it is dropped.
 fn bad_to(clone: bool, drop: bool) -> Waker {
     fn vtable(data: *const ()) -> &'static RawWakerVTable {
         const fn table(
@@ -100,7 +101,7 @@ fn close_by(close: fn(Sender<u8>)) {
     }
 }
 
-/// S44: whoever waits learns of a close although wakers panic; the first panic goes on.
+/// S44: a close ends all waits although wakers panic; the first panic resumes in the caller.
 #[test]
 fn close_tells_all() {
     let body = || {
@@ -114,7 +115,7 @@ fn close_tells_all() {
     }
 }
 
-/// The values that nobody will receive are dropped although a waker panics.
+/// The values that nobody can receive any more are dropped although a waker panics.
 #[gosched::test]
 fn the_last_receiver_drops_the_values() {
     let (s, r) = bounded(2);
@@ -155,7 +156,8 @@ fn a_value_that_was_taken_goes_back() {
     }
 }
 
-/// A `select` that sends wakes the receiver and the next sender, although one's waker panics.
+/// A `select` whose send meets a task with a panicking waker: the value is delivered, and the panic
+/// resumes.
 #[gosched::test]
 fn a_select_that_sends_wakes_both() {
     let (s, r) = bounded(1);
@@ -170,7 +172,8 @@ fn a_select_that_sends_wakes_both() {
     assert_eq!(poll(&mut receiving, Waker::noop()), Poll::Ready(Ok(5)));
 }
 
-/// A task that is polled again with a waker that can't be cloned keeps its place: what it gets is not lost.
+/// A task that is polled again with a waker that can't be cloned keeps its place in the queue, and
+/// no value is lost.
 #[gosched::test]
 fn a_waker_that_cannot_be_cloned() {
     let (s, r) = bounded(1);
@@ -180,7 +183,7 @@ fn a_waker_that_cannot_be_cloned() {
     s.send(1).unwrap();
     assert_eq!(poll(&mut receiving, Waker::noop()), Poll::Ready(Ok(1)));
 
-    // Dropped instead, it takes nothing with it.
+    // If it is dropped instead, no value is lost.
     let mut receiving = r.recv_async();
     assert!(poll(&mut receiving, Waker::noop()).is_pending());
     panic_of(|| poll(&mut receiving, &bad_to(true, false)));
@@ -215,7 +218,8 @@ fn a_waker_that_cannot_be_dropped() {
     assert_eq!(poll(&mut receiving, Waker::noop()), Poll::Ready(Ok(1)));
 }
 
-/// S44: a destructor that panics keeps the other values from nothing: those who wait for what they hold learn of it.
+/// S44: if the destructor of a value panics, the other values are dropped all the same, and the
+/// channels in them close.
 #[gosched::test]
 fn a_value_that_cannot_be_dropped() {
     struct Bomb(usize, #[allow(dead_code)] Option<Sender<u8>>);

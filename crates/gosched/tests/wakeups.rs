@@ -1,5 +1,6 @@
-//! No lost wake-up, and no idle P while work is queued (S16, S29–S32, S54): each workload ends, or the watchdog barks.
-//! On 1, 2, 3 and 8 Ps, and on a machine that others keep busy.
+//! No lost wake-up, and no idle P while work is queued (S16, S29–S32, S54): each workload ends, or
+//! the watchdog ends the process. With 1, 2, 3 and 8 Ps, and beside processes that keep the machine
+//! busy.
 
 mod common;
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 use common::Random;
 use gosched::thread::{self, JoinHandle, Thread};
 
-/// How much of each workload: enough to meet a window of a few instructions, within seconds.
+/// Size of each workload: enough to hit a window of a few instructions, within seconds.
 const SCALE: usize = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// S16: rings of parkers, each waking the next, several rings at once.
@@ -57,7 +58,7 @@ fn pairs() {
     let pair = |seed: u64| {
         gosched::go(move || {
             let first = thread::current();
-            // Either may be a token ahead of the other, never more: nobody waits for ever.
+            // Either may be one token ahead of the other, never more: none waits for ever.
             let second = gosched::go(move || half(seed * 2 + 1, &first, rounds));
             half(seed * 2, second.thread(), rounds);
             second.join().unwrap();
@@ -125,7 +126,8 @@ fn storms() {
     storms.into_iter().for_each(|storm| storm.join().unwrap());
 }
 
-/// S16: unparks from many at once: what was said before the last `unpark` is seen after the `park` it ends.
+/// S16: unparks from many at once: what was written before the last `unpark` is seen after the
+/// `park` that it ends.
 fn crowds() {
     for round in 0..20 * SCALE {
         let said = Arc::new(AtomicUsize::new(0));
@@ -149,9 +151,10 @@ fn crowds() {
     }
 }
 
-/// S31: "with work queued, no P stays idle". Some create a goroutine and then compute, without a call of ours, until it
-/// has run: that takes another P. Meanwhile bursts from outside keep Ps going idle and waking; but no burst comes
-/// before a creator has got on, so a wake-up that was lost stays lost. At least one P is left for the work.
+/// S31: "with work queued, no P stays idle". Creators start goroutines and then compute, without
+/// calling the library, until these have run: that takes another P. Bursts from a foreign thread
+/// make Ps idle and busy meanwhile. No burst comes before a creator has made progress, so a lost
+/// wake-up stays lost. At least one P is left for the work.
 fn creators_that_compute(procs: usize) {
     let creators = (procs - 1).min(3);
     let (progress, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
@@ -217,7 +220,7 @@ fn everything() {
     timed("all at once", &|| gosched::scope(|s| all.into_iter().for_each(|work| drop(s.spawn(work)))));
 }
 
-/// `foreigners` waits for threads, which would hold its P: a thread does that.
+/// `foreigners` blocks its thread by joining others, so it runs on a thread of its own.
 fn foreigners_beside() {
     let me = thread::current();
     std::thread::spawn(move || {
@@ -241,7 +244,7 @@ fn on_two_ps() {
     common::child("on_two_ps", everything).procs(2).limit(LIMIT).run().ok();
 }
 
-/// S16, S30, S31: on three Ps, where one that may not spin can give up its P beside one that does.
+/// S16, S30, S31: on three Ps, where an M that may not spin can give up its P beside a spinner.
 #[test]
 fn on_three_ps() {
     common::child("on_three_ps", everything).procs(3).limit(LIMIT).run().ok();
@@ -258,7 +261,7 @@ struct Load(Vec<Child>);
 
 impl Load {
     fn new(n: usize) -> Load {
-        // Bounded, for the case that nobody is left to stop it.
+        // Bounded, in case nobody is left to stop it.
         let script = "i=0; while [ $i -lt 50000000 ]; do i=$((i+1)); done";
         let busy = || Command::new("sh").args(["-c", script]).stdout(Stdio::null()).spawn().unwrap();
         Load((0..n).map(|_| busy()).collect())
@@ -274,7 +277,7 @@ impl Drop for Load {
     }
 }
 
-/// S16, S31: while other processes take the CPUs away at every moment.
+/// S16, S31: while other processes compete for the CPUs.
 #[test]
 fn on_a_loaded_machine() {
     let child = common::child("on_a_loaded_machine", everything).limit(LIMIT);

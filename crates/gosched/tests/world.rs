@@ -33,7 +33,7 @@ fn loops(n: usize, stop: &'static AtomicBool) -> Vec<gosched::JoinHandle<()>> {
         .collect()
 }
 
-/// S42: endless loops don't keep the world from stopping, and go on afterwards.
+/// S42: endless loops don't keep the world from stopping, and continue afterwards.
 #[test]
 fn stops_while_loops_compute() {
     in_child("stops_while_loops_compute", &[1, 2, 8], || {
@@ -58,7 +58,8 @@ fn stops_while_loops_compute() {
     });
 }
 
-/// S42: while the world is stopped no goroutine gets through a call into the library; afterwards all of them do.
+/// S42: while the world is stopped no goroutine completes a call into the library, except one that
+/// was just returning; afterwards all do.
 #[test]
 fn nobody_enters_meanwhile() {
     in_child("nobody_enters_meanwhile", &[1, 2, 8], || {
@@ -85,7 +86,7 @@ fn nobody_enters_meanwhile() {
                 yield_now();
             }
             stop_the_world(|_| {
-                // One call each may just have come out.
+                // Each may have one call that has just returned.
                 let first = CALLS.load(Ordering::Relaxed);
                 std::thread::sleep(Duration::from_millis(2));
                 let second = CALLS.load(Ordering::Relaxed);
@@ -97,7 +98,7 @@ fn nobody_enters_meanwhile() {
     });
 }
 
-/// S42: one at a time; a second caller waits. From goroutines and from threads.
+/// S42: one caller stops the world at a time; others wait. From goroutines and from threads.
 #[test]
 fn one_at_a_time() {
     in_child("one_at_a_time", &[1, 2, 8], || {
@@ -120,7 +121,7 @@ fn one_at_a_time() {
     });
 }
 
-/// S42: what other threads make runnable while the world stands still waits, and runs afterwards.
+/// S42: a goroutine that another thread wakes while the world is stopped runs afterwards.
 #[test]
 fn wake_ups_from_outside_wait() {
     in_child("wake_ups_from_outside_wait", &[1, 2], || {
@@ -144,14 +145,16 @@ fn wake_ups_from_outside_wait() {
     });
 }
 
-/// S42, S20: whoever is about to stop the world may have to wait for a P like everybody else, and the P may be with one who
-/// blocks meanwhile: it is taken from that one as always. (Seen to fail when the monitor was put to sleep before the stopper
-/// had its P: the one never took it, the other never got it.)
+/// S42, S20: a caller that is about to stop the world may have to wait for a P, and the P may
+/// belong to a goroutine that blocks meanwhile: the monitor takes it as always. (Seen to fail when
+/// the monitor was put to sleep before the caller had its P: it never took the P, and the caller
+/// never got it.)
 #[test]
 fn a_stopper_waits_for_its_p_while_others_block() {
     let body = || {
         gosched::run(|| {
-            // Every moving call lets others run: whichever of the stopper's it is, one of these blocks meanwhile.
+            // Every moving call lets others run: at whichever moving call of the stopper, one of
+            // these blocks meanwhile.
             for _ in 0..10 {
                 let blocks = |turns| {
                     let (sender, receiver) = mpsc::channel();
@@ -174,7 +177,8 @@ fn a_stopper_waits_for_its_p_while_others_block() {
     test.procs(1).env("GOSCHED_DEBUG", "migrate=1").run().ok();
 }
 
-/// API: the closure must not wait or nest, which is said; calls that never move work; a panic starts the world again.
+/// S42: waiting and nesting in the closure panic with a message; calls that need not wait work; a
+/// panic starts the world again.
 #[test]
 fn misuse_is_said_and_the_world_goes_on() {
     in_child("misuse_is_said_and_the_world_goes_on", &[1, 2], || {
@@ -250,7 +254,7 @@ fn the_number_of_ps_changes_under_load() {
         STOP.store(true, Ordering::Relaxed);
         computing.into_iter().for_each(|handle| handle.join().unwrap());
         let spawned = spawner.join().unwrap();
-        // One that has counted itself is still there for a moment.
+        // A goroutine that has counted itself exists for a moment longer.
         while runtime::num_goroutine() > 1 {
             thread::sleep(Duration::from_millis(1));
         }
@@ -258,7 +262,7 @@ fn the_number_of_ps_changes_under_load() {
     });
 }
 
-/// S43: fewer Ps while all of them have queues; what was queued runs, each once.
+/// S43: the number of Ps shrinks while all of them have queues; what was queued runs, each once.
 #[test]
 fn half_the_ps_take_over() {
     in_child("half_the_ps_take_over", &[8], || {
@@ -290,7 +294,7 @@ fn half_the_ps_take_over() {
     });
 }
 
-/// API: `Some(0)` panics; from threads it works too, before the first goroutine as well.
+/// S43: `maxprocs` also works from a foreign thread, before the first goroutine; `Some(0)` panics.
 #[test]
 fn maxprocs_from_outside() {
     let before = maxprocs(None);
@@ -307,18 +311,19 @@ fn stands_still_for_ever() {
     gosched::run(|| stop_the_world(|_| std::thread::sleep(Duration::from_secs(60))));
 }
 
-/// API: after 10 seconds in the closure there is a dump, and the process ends with status 2.
+/// S42: after 10 seconds in the closure the process ends with a dump and status 2.
 #[test]
 fn a_closure_that_does_not_end() {
     let outcome = Child::of("stands_still_for_ever").ignored().run();
     outcome.died(2, &["stop_the_world", "goroutine 1", "10s"]);
 }
 
-/// S51: a locked goroutine stays on its thread across every kind of wait, which runs nothing else; locks nest.
+/// S51: a locked goroutine stays on its thread across several kinds of wait, and each has its own;
+/// locks nest.
 #[test]
 fn a_locked_goroutine_stays_on_its_thread() {
     in_child("a_locked_goroutine_stays_on_its_thread", &[1, 2, 8], || {
-        // A thread is free again when its goroutine has ended: none of them may, before all are locked.
+        // All four are locked at the same time, so each needs a thread of its own.
         let all_locked = Arc::new(Barrier::new(4));
         let locked: Vec<_> = (0..4)
             .map(|i| {
@@ -365,14 +370,14 @@ fn a_locked_goroutine_stays_on_its_thread() {
     });
 }
 
-/// S51: locks nest as deep as anybody likes, and as many unlocks take them back.
+/// S51: locks nest to any depth, and it takes as many unlocks.
 #[test]
 fn locks_nest_deep() {
     in_child("locks_nest_deep", &[1, 2], || {
         const DEPTH: usize = 100_000;
         (0..DEPTH).for_each(|_| runtime::lock_os_thread());
         (0..DEPTH - 1).for_each(|_| runtime::unlock_os_thread());
-        // Still locked: whatever runs, runs elsewhere.
+        // Still locked: other goroutines run on other threads.
         let here = std::thread::current().id();
         for _ in 0..100 {
             assert_ne!(go(|| std::thread::current().id()).join().unwrap(), here);
@@ -394,7 +399,7 @@ fn a_locked_thread_runs_nobody_else() {
             assert_ne!(elsewhere, here);
         }
         runtime::unlock_os_thread();
-        // One of the next hundred comes here, or we go there.
+        // One of the next thousand runs on this thread, or this goroutine moves to its thread.
         let together = (0..1000).any(|_| {
             let other = go(|| std::thread::current().id()).join().unwrap();
             other == std::thread::current().id()

@@ -1,9 +1,11 @@
-//! S42: calls that may wait, made in the closure of `stop_the_world`, by a goroutine and by a foreign thread. What can
-//! complete without waiting completes; what would have to wait panics before it has changed, queued, unlocked or lent
-//! anything. So after each refusal the thing is used once more, with others who wait.
+//! S42: calls that may wait, made in the closure of `stop_the_world`, by a goroutine and by a
+//! foreign thread. What can complete without waiting completes; what would have to wait panics
+//! before it has changed, queued, unlocked or lent anything. So after each refusal the object is
+//! used once more, with other waiters.
 //!
-//! Before there was a right to wait that the stopper does not have, all of these failed but `once`: some because nothing
-//! completed, some by a crash, a lock that stayed held, a barrier that opened too early or a `try_recv` that waited.
+//! Before the right to wait was a value that the stopper does not get, all of these failed but
+//! `once`: some because nothing completed, some by a crash, a lock that stayed held, a barrier that
+//! opened too early or a `try_recv` that waited.
 
 mod common;
 
@@ -113,7 +115,7 @@ fn threads_and_time() {
         context::enter(&ended, || completes(|| assert!(time::sleep(SOON).is_err())));
         parked.thread().unpark();
         parked.join().unwrap();
-        // A refused park has left nothing that a later unpark could meet.
+        // A refused `park` has left nothing behind that a later `unpark` could find.
         let me = thread::current();
         go(move || me.unpark()).join().unwrap();
         thread::park();
@@ -310,7 +312,7 @@ fn channels() {
             // Nobody is queued, on either side.
             assert!(s.try_send(7).is_ok() == (capacity > 0));
             assert_eq!(r.try_recv().ok(), (capacity > 0).then_some(7));
-            // A peer that waits is met.
+            // A waiting peer is served.
             let receiver = r.clone();
             let waits = go(move || receiver.recv());
             until_waiting("chan receive", 1);
@@ -385,7 +387,7 @@ fn selects() {
                 default(Duration::ZERO) => {}
             }
         });
-        // The channels are neither locked nor queued at.
+        // The channels are not locked, and nobody is queued at them.
         assert!(s1.try_send(1).is_err() && s2.try_send(1).is_err() && r1.try_recv().is_err());
         let (r, other) = (r1.clone(), r2.clone());
         let waits = go(move || {
@@ -405,7 +407,7 @@ fn selects() {
     });
 }
 
-/// A select that waits to send has no value yet: who meets it would have to wait for that.
+/// A select that waits to send has no value yet (an *offer*): a receiver would have to wait for it.
 #[test]
 fn an_offer_that_cannot_be_completed_counts_as_none() {
     on_both("an_offer_that_cannot_be_completed_counts_as_none", || {
@@ -459,7 +461,7 @@ fn sockets() {
         completes(|| client.write_all(b"x").unwrap());
         server.read_exact(&mut byte).unwrap();
         client.write_all(b"y").unwrap();
-        // It is there when a peek says so.
+        // The byte has arrived when the peek returns.
         server.peek(&mut byte).unwrap();
         completes(|| server.read_exact(&mut byte).unwrap());
         assert_eq!(&byte, b"y");

@@ -49,7 +49,7 @@ pub fn pass(params: &Params) -> Sample {
     })
 }
 
-/// One that selects between two channels without a buffer, each with a sender.
+/// A goroutine selects between two channels without a buffer, each with a sender.
 pub fn selects(params: &Params) -> Sample {
     let n = params.get("n");
     run(params, || {

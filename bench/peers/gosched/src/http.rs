@@ -24,7 +24,7 @@ pub fn hello(params: &Params) -> Sample {
                 stream.set_nodelay(true).expect("an option");
                 let connection =
                     http1::Builder::new().timer(Timer).serve_connection(stream, service_fn(answer));
-                // A client that breaks off is the client's affair.
+                // A client may disconnect at any time.
                 block_on(connection)
             });
         }

@@ -1,4 +1,4 @@
-//! Goroutines that would stop the others: by computing, by blocking their thread.
+//! Goroutines that could keep the others from running: by computing, by blocking their thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

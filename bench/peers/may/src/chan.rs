@@ -1,5 +1,6 @@
-//! Coroutines that pass values through channels. may's have no bound: where others have no buffer or one of 128 places,
-//! these take all there is; so there is no row without a buffer for several, which would be another workload.
+//! Coroutines that pass values through channels. may's have no bound: where others have no buffer
+//! or one of 128 places, these take every value. So there is no row for several without a buffer,
+//! which would be another workload.
 
 use std::time::Instant;
 

@@ -23,7 +23,7 @@ pub fn hello(params: &Params) -> Sample {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .serve_connection(TokioIo::new(stream), service_fn(answer));
-            // A client that breaks off is the client's affair.
+            // A client may disconnect at any time.
             tokio::spawn(connection);
         }
     })

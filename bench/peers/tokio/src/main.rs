@@ -1,5 +1,5 @@
 //! The workloads on tokio's multi-threaded runtime. The main task runs on a worker like the others,
-//! not in `block_on`, whose thread is none.
+//! not in `block_on`, whose thread is not a worker.
 
 #![forbid(unsafe_code)]
 

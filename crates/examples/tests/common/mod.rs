@@ -1,4 +1,5 @@
-//! Runs an example as a program, with a watchdog: whatever does not end in time is killed, and the test fails.
+//! Runs an example as a program, with a watchdog: a program that does not end in time is killed,
+//! and the test fails.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -97,7 +98,7 @@ impl Server {
         stream
     }
 
-    /// Ends it as Ctrl-C does; it says goodbye and ends well.
+    /// Ends it as Ctrl-C does; it prints `bye` and ends with success.
     pub fn interrupt(mut self) {
         self.press_ctrl_c();
         assert_eq!(self.line(), "bye");
@@ -105,7 +106,7 @@ impl Server {
         assert!(status.success(), "{} ended by {status}", self.name);
     }
 
-    /// Presses Ctrl-C; it ends badly. What it says on standard error.
+    /// Ends it as Ctrl-C does; it ends with status 1. Returns what it printed on standard error.
     pub fn interrupt_in_vain(mut self) -> String {
         self.press_ctrl_c();
         let status = self.ended();

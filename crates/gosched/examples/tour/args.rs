@@ -17,7 +17,7 @@ usage: cargo run --release --example tour -- [options]
 pub enum What {
     All,
     Only(&'static Chapter),
-    /// The part of a chapter that it runs in a process of its own and whose output it shows.
+    /// The part of a chapter that runs in a process of its own, whose output the chapter shows.
     Aside(&'static Chapter),
     List,
     Help,

@@ -1,7 +1,8 @@
 //! A tour of gosched in the terminal: `cargo run --release --example tour`.
 //!
-//! One chapter for each thing that works. Every chapter is a file in `chapters/` and a line in its `mod.rs`; the code
-//! it shows is cut out of that file, so what is shown is what runs, and every figure is measured while you watch.
+//! One chapter for each thing that works. Every chapter is a file in `chapters/` with a place in
+//! its `mod.rs`; the code that it shows is cut out of that file, so what is shown is what runs, and
+//! every figure is measured while you watch.
 //!
 //! The tour runs each chapter in a process of its own (`tour --only NAME`): a process has one runtime, and each chapter
 //! wants a fresh one. A chapter that fails its own check, crashes or hangs makes the tour's exit status 1.

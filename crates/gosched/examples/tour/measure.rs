@@ -59,8 +59,8 @@ impl Work {
     }
 }
 
-/// Which OS thread we are on. Never inlined: a goroutine's caller may be on another one next time, which the compiler
-/// does not know.
+/// The OS thread of the caller. Never inlined: a goroutine may call it from another thread next
+/// time, which the compiler does not know.
 #[inline(never)]
 pub fn os_thread() -> ThreadId {
     thread::current().id()

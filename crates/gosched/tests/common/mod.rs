@@ -17,7 +17,7 @@ const ROLE: &str = "GOSCHED_TEST_CHILD";
 const ARG: &str = "GOSCHED_TEST_ARG";
 const LIMIT: &str = "GOSCHED_TEST_LIMIT_MS";
 const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
-/// What a child that hung is given to say so itself before it is killed.
+/// How long a child that hangs has to dump its goroutines itself before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// In the parent: a child to be configured and run. In that child: runs `body` and exits.
@@ -50,7 +50,8 @@ fn policies() -> Vec<String> {
     debug.split(',').map(str::trim).filter(|entry| entry.starts_with("policy")).map(str::to_owned).collect()
 }
 
-/// A test that shows a policy says so here, and ends if that policy is off; every other test passes without any of them.
+/// Whether `policy` is on. A test that shows a policy calls this and ends if it is off; every other
+/// test passes without any of them.
 pub fn shows(policy: &str) -> bool {
     let mut on = true;
     for entry in policies() {
@@ -65,7 +66,8 @@ pub fn shows(policy: &str) -> bool {
     on
 }
 
-/// In a test binary without a harness: the tests that are asked for on the command line, or the one that this child is.
+/// In a test binary without a harness: runs the tests that the command line asks for, or the one
+/// that this child is for.
 pub fn run_tests(tests: &[(&'static str, fn())]) {
     let role = std::env::var(ROLE).ok();
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -97,7 +99,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// Runs `test` as it is, even if it is marked as ignored.
+    /// A process that runs `test` as it is. One that is marked as ignored also needs
+    /// [`Child::ignored`].
     pub fn of(test: &'static str) -> Child {
         let (env, flags, limit) = (Vec::new(), Vec::new(), DEFAULT_LIMIT);
         Child { test, env, flags, limit, blocked: None, ignored: None, program: None }
@@ -139,7 +142,7 @@ impl Child {
         self
     }
 
-    /// Runs this program, which is the test binary in another form.
+    /// Runs this program instead: the test binary in another form, for example stripped.
     pub fn program(mut self, program: PathBuf) -> Child {
         self.program = Some(program);
         self
@@ -190,7 +193,8 @@ impl Child {
         let killer = thread::spawn(move || {
             let late = end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
             if late {
-                // SAFETY: the child is not yet waited for, or just now: its id is its own.
+                // SAFETY: `kill` touches no memory. The child has not been reaped, unless it ended
+                // this very moment.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
             late
@@ -289,7 +293,8 @@ pub fn dump(name: &str) {
     gosched::__private::dump(&format!("test {name} hangs; all goroutines:"));
 }
 
-/// Runs `body` on this foreign thread and dumps all goroutines if it takes longer than `limit`. For plain `#[test]`s.
+/// Runs `body` on this foreign thread. If it takes longer than `limit`, dumps all goroutines and
+/// ends the process. For plain `#[test]`s.
 pub fn within(limit: Duration, body: impl FnOnce()) {
     struct Ring(Arc<(Mutex<bool>, Condvar)>);
     impl Drop for Ring {
@@ -371,12 +376,12 @@ pub fn join_all<T>(handles: Vec<gosched::JoinHandle<T>>) -> Vec<T> {
     handles.into_iter().map(|handle| handle.join().unwrap()).collect()
 }
 
-/// Blocks the thread in the kernel, without a word to anybody.
+/// Blocks the thread in the kernel without telling the runtime.
 pub fn block_thread(d: Duration) {
     std::thread::sleep(d);
 }
 
-/// Computes, without a call to anybody.
+/// Computes without calling the library.
 pub fn compute_for(d: Duration) {
     let began = Instant::now();
     while began.elapsed() < d {
@@ -384,10 +389,11 @@ pub fn compute_for(d: Duration) {
     }
 }
 
-/// How large the stacks are that [`allow_few_stacks`] makes rare.
+/// The size of the stacks for which [`allow_few_stacks`] leaves little room.
 const LARGE: usize = 64 << 20;
 
-/// Limits the memory of this process so that there are only so many stacks for [`go_large`], and enough for all else.
+/// Limits the address space of this process, so that it has room for a few stacks of [`go_large`],
+/// whose number is returned, and for everything else.
 pub fn allow_few_stacks() -> usize {
     const STACKS: usize = 15;
     let limit = (status_bytes("VmSize") + STACKS * LARGE + LARGE / 2) as u64;

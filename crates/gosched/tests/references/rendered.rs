@@ -1,10 +1,10 @@
 //! Which comments docs.rs renders as a crate's documentation.
 //!
-//! The source is read line by line, as rustfmt lays it out. Rendered are the `//!` of modules that are
-//! public from the root on, and the `///` of items that are `pub`, of exported macros, of the variants
-//! of a public enum, of what a public trait has, and of what implements a trait. An item that is `pub`
-//! in a private module counts: it can be re-exported, and what is not says `pub(crate)`. Hidden items
-//! do not count.
+//! The source is read line by line, as rustfmt lays it out. Rendered are the `//!` of modules that
+//! are public from the root on, and the `///` of items that are `pub`, of exported macros, of the
+//! variants of a public enum, of what a public trait has, and of items in implementations of
+//! traits. An item that is `pub` in a private module counts: it can be re-exported, and what is not
+//! says `pub(crate)`. Hidden items do not count.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ pub const CHAPTER: Chapter = Chapter {
 const PRIMES: usize = 300;
 
 // ---8<---
-/// What comes out of `numbers` and is no multiple of `prime`.
+/// The values of `numbers` that are no multiples of `prime`.
 fn filter(numbers: Receiver<u32>, prime: u32) -> Receiver<u32> {
     let (s, filtered) = bounded(0);
     go(move || numbers.iter().filter(|n| n % prime != 0).try_for_each(|n| s.send(n)));

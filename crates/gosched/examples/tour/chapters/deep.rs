@@ -72,7 +72,8 @@ fn run(page: &Page, _: bool) -> Check {
     )
 }
 
-/// What `memory` falls to: join returns before the thread has given the stack back.
+/// The memory in use once it is below `below`, or after two seconds: `join` may return before the
+/// stack is given back.
 fn settled(memory: impl Fn() -> f64, below: f64) -> f64 {
     let start = Instant::now();
     while memory() > below && start.elapsed() < Duration::from_secs(2) {

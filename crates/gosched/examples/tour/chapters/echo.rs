@@ -22,7 +22,7 @@ pub const CHAPTER: Chapter = Chapter {
 
 const WANTED: u64 = 4_000;
 const ROUNDS: u32 = 10;
-/// Descriptors that are not sockets of ours.
+/// Descriptors that are kept for other uses.
 const OTHERS: u64 = 100;
 
 fn serve(listener: TcpListener) -> io::Result<()> {
@@ -35,7 +35,7 @@ fn serve(listener: TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// As many connections as descriptors allow, having asked for all there are.
+/// As many connections as the limit of descriptors allows, after raising it as far as possible.
 fn connections() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

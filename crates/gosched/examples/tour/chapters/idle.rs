@@ -20,7 +20,7 @@ pub const CHAPTER: Chapter = Chapter {
 };
 
 const N: u32 = 10_000;
-/// Less than this of a second's CPU time is nothing: reading /proc costs some of it.
+/// CPU time in a second below which the process counts as idle: reading /proc takes some.
 const NOTHING: Duration = Duration::from_millis(5);
 
 fn run(page: &Page, _: bool) -> Check {

@@ -1,4 +1,4 @@
-//! The chapters, in the order they are told.
+//! The chapters, in the order of the tour.
 //!
 //! A new one: a file here with a `CHAPTER`, a `mod` line and a place in [`CHAPTERS`]. Its `run` is called on the
 //! process's main thread, before the runtime has started; what lies between the file's cut marks is shown as its code.
@@ -63,7 +63,7 @@ pub static CHAPTERS: [&Chapter; 25] = [
     &idle::CHAPTER,
 ];
 
-/// Whether what was shown is as it should be; if not, what is wrong.
+/// Whether the chapter's own check holds; if not, what is wrong.
 pub type Check = Result<(), String>;
 
 pub struct Chapter {
@@ -74,7 +74,8 @@ pub struct Chapter {
     /// The chapter's own file.
     pub source: &'static str,
     pub run: fn(&Page, big: bool) -> Check,
-    /// What `run` lets a process of its own do, by [`aside`]: things that end a process, or that it wants to quote.
+    /// What `run` does in a process of its own, by [`aside`]: things that end a process, or whose
+    /// output it quotes.
     pub aside: fn(),
 }
 

@@ -18,7 +18,7 @@ pub const CHAPTER: Chapter = Chapter {
     aside: nothing,
 };
 
-/// More than this per goroutine, handle included, and the claim is wrong.
+/// The most bytes that a parked goroutine may take, handle included.
 const BYTES_AT_MOST: u64 = 5_200;
 
 fn run(page: &Page, big: bool) -> Check {
