@@ -124,8 +124,8 @@ impl Semaphore {
 
     /// As [`acquire`](Semaphore::acquire), until the current [context](crate::context) ends. A moving call.
     ///
-    /// A permit whose turn it is at once is acquired also if the context has ended. One that gives up leaves the line; those behind
-    /// it move up.
+    /// If a permit is free and nobody waits, it is acquired even if the context has ended. A wait that the context ends does not
+    /// hold up the other waiters.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Semaphore {
         obtained
     }
 
-    /// As [`acquire`](Semaphore::acquire), with a permit that owns its share of the semaphore, and so can go anywhere. A moving
+    /// As [`acquire`](Semaphore::acquire), with a permit that owns an `Arc` of the semaphore, and so borrows nothing. A moving
     /// call.
     ///
     /// ```
@@ -197,7 +197,7 @@ impl Semaphore {
         OwnedPermit { semaphore: self }
     }
 
-    /// As [`try_acquire`](Semaphore::try_acquire), with a permit that owns its share of the semaphore. Never moves.
+    /// As [`try_acquire`](Semaphore::try_acquire), with a permit that owns an `Arc` of the semaphore. Never moves.
     ///
     /// ```
     /// use gosched::sync::{Arc, Semaphore};
@@ -219,7 +219,7 @@ impl Semaphore {
     /// assert!(permit.is_some() && semaphore.try_acquire().is_none());
     /// ```
     pub fn try_acquire(&self) -> Option<Permit<'_>> {
-        // Lazily: a permit that is made in vain would be given back when dropped.
+        // `then`, not `then_some`: dropping a permit that was not obtained would add one.
         self.try_obtain().then(|| self.permit())
     }
 
@@ -249,7 +249,7 @@ impl Semaphore {
         Ok(())
     }
 
-    /// Wakes those who can have what they want.
+    /// Wakes the waiters for whom there are enough permits now.
     fn serve(&self, served: Served) {
         if served == Served::NotYet {
             wake_each(|| self.0.serve());
