@@ -1,4 +1,4 @@
-//! First come, first served: tests that have to know who waits already.
+//! First come, first served: tests that look inside, to know who waits already.
 
 use super::*;
 use std::process::ExitCode;
