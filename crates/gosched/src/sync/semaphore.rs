@@ -13,9 +13,9 @@ use crate::sched::{Limit, Visitor};
 use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
-/// A number of permits, which are acquired, and come back when they are dropped.
+/// A number of permits. Dropping an acquired permit returns it.
 ///
-/// First come, first served: one that wants many and waits keeps those behind it waiting, however few they want.
+/// First come, first served: while a caller waits for many permits, those behind it wait too, however few they want.
 ///
 /// ```
 /// use gosched::sync::Semaphore;
@@ -37,7 +37,7 @@ pub struct Semaphore(gosched_locks::Semaphore<Waiter>);
 impl UnwindSafe for Semaphore {}
 impl RefUnwindSafe for Semaphore {}
 
-/// Permits of a [`Semaphore`]; they go back when this is dropped.
+/// Permits of a [`Semaphore`]; dropping this returns them.
 ///
 /// ```
 /// let semaphore = gosched::sync::Semaphore::new(1);
@@ -53,7 +53,7 @@ pub struct Permit<'a> {
     n: usize,
 }
 
-/// A permit of a [`Semaphore`] that owns its share of it; see [`Semaphore::acquire_owned`]. It goes back when this is dropped.
+/// A permit that owns an `Arc` of its [`Semaphore`]; see [`Semaphore::acquire_owned`]. Dropping this returns it.
 ///
 /// ```
 /// use gosched::sync::{Arc, OwnedPermit, Semaphore};
@@ -95,7 +95,7 @@ impl Semaphore {
 
     /// Acquires `n` permits at once, waiting for its turn if need be. A moving call.
     ///
-    /// If `n` is more than there will ever be, it waits for ever.
+    /// If there are never `n` permits, it waits for ever.
     ///
     /// ```
     /// let semaphore = gosched::sync::Semaphore::new(3);
