@@ -1,5 +1,5 @@
 //! What ends a context at its deadline: a timer that starts a goroutine, which is prepared beforehand and costs only
-//! its header until then. The goroutine has a weak reference to the context: a context that nobody has any more is dropped at
+//! its header until then. The goroutine has a weak reference to the context: a context without owners is dropped at
 //! once, and its timer with it.
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a [`block_on`](super::block_on) waits on, and its waker.
+//! The task of a [`block_on`](super::block_on), on which it waits, and its waker.
 //!
 //! Invariants:
 //! - A wake-up between two polls is remembered; several count as one. Whoever wakes takes the waiter, once.

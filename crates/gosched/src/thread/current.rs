@@ -197,7 +197,7 @@ pub fn park_timeout(limit: Duration) {
     let _ = caller.wait_unless(WaitReason::Park, |_| match g.token.park(id) {
         Token::Consumed => Commit::Refuse,
         Token::Absent => {
-            // SAFETY: the timer lies in this frame, which stays until it is disarmed below.
+            // SAFETY: the timer is in this frame, which stays until the timer is disarmed below.
             unsafe { sched::arm_here(&timer, when) };
             Commit::Wait
         }
