@@ -1,6 +1,6 @@
 //! What the attribute macros expand to. Not part of the API.
 
-// What the expansion names. It can't rely on `std` and `core`: a crate may have neither, or others of that name.
+// The names that the expansion uses. It can't name `std` or `core`: a crate may have neither, or others of that name.
 pub use core::prelude::v1::test as plain_test;
 pub use core::{compile_error, concat, module_path};
 pub use std::process::{ExitCode, Termination};
@@ -27,7 +27,7 @@ pub fn dump(headline: &str) {
 /// How long a test may take to begin: long enough for the most crowded machine.
 const BEGIN_WITHIN: Duration = Duration::from_secs(60);
 
-/// How far a test is.
+/// How far a test has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Waiting,
@@ -35,9 +35,9 @@ enum Phase {
     Ended,
 }
 
-/// `#[gosched::test]`: as [`main`], but `limit` after its beginning all goroutines are dumped and the test fails.
+/// `#[gosched::test]`: as [`main`], but if `f` has not ended `limit` after it began, all goroutines are dumped and the test fails.
 ///
-/// The watch is kept by the test's own thread, by means of std alone: it must work when the scheduler does not.
+/// The test's own thread keeps watch, and uses only std's primitives for it: it must work when the scheduler does not.
 #[track_caller]
 pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
     let progress = Arc::new(MainProgress { phase: Mutex::new(Phase::Waiting), bell: Condvar::new() });
@@ -53,7 +53,7 @@ pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + '
     for (phase, limit, what) in [(Phase::Begun, BEGIN_WITHIN, "begin"), (Phase::Ended, limit, "end")] {
         if progress.wait_for(phase, limit) < phase {
             dump(&format!("test {name} did not {what} within {limit:?}; all goroutines:"));
-            // Not a panic: a test that should panic would pass by it.
+            // Not a panic: a test marked `should_panic` would pass.
             return ExitCode::FAILURE;
         }
     }
@@ -63,7 +63,7 @@ pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + '
     }
 }
 
-/// A phase, and a bell for when the next one is reached.
+/// The phase, and a bell that rings when the next one is reached.
 struct MainProgress {
     phase: Mutex<Phase>,
     bell: Condvar,
@@ -86,7 +86,7 @@ impl MainProgress {
     }
 }
 
-/// The end of the closure, however it ends.
+/// Notes the end of the closure, even by a panic, when dropped.
 struct ReachEnd(Arc<MainProgress>);
 
 impl Drop for ReachEnd {

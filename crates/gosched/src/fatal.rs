@@ -1,12 +1,12 @@
-//! The end of the process, said plainly; and what is said before, on standard error.
+//! Fatal errors, which end the process, and warnings: all that the library itself writes to standard error.
 //!
-//! What is printed here must come out whatever state the process is in: inside a signal handler, with a lock of
-//! std's held by a parked goroutine, on a goroutine stack that just ran over. So nothing here allocates, locks or
+//! This must work in any state of the process: inside a signal handler, while a parked goroutine holds a lock of
+//! std's, on a goroutine stack that has just overflowed. So nothing here allocates, locks or
 //! unwinds: text goes into a buffer on the stack and out through `write(2)`.
 //!
-//! Nobody may read standard error. The last words of a process wait for their reader, as in Go: they may be behind a pager. Whatever the
-//! process goes on after is offered for a while ([`offer_stderr`], [`warn`]). The monitor and the thread that makes Ms don't
-//! even wait so long: their warnings are the reporter's to write (`dump::warn`).
+//! Perhaps nobody reads standard error. The last message of a process waits for its reader, as in Go: there may be a pager. A
+//! message after which the process continues waits for a limited time ([`offer_stderr`], [`warn`]). The monitor and the thread
+//! that makes Ms don't wait at all: the reporter writes their warnings (`dump::warn`).
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use crate::sys::{process, stderr};
 /// Exit status of every fatal error, as in Go.
 pub(crate) const EXIT_STATUS: i32 = 2;
 
-/// Writes `text` to standard error without std's lock. A failing write is ignored: nobody is left to tell.
+/// Writes `text` to standard error without std's lock. A failed write is ignored: it can't be reported anywhere.
 pub(crate) fn write_stderr(mut text: &[u8]) {
     while !text.is_empty() {
         match stderr::write(text) {
@@ -26,11 +26,11 @@ pub(crate) fn write_stderr(mut text: &[u8]) {
     }
 }
 
-/// How long a text that the process goes on after waits for a reader.
+/// How long a text after which the process continues waits for a reader.
 const PATIENCE_MS: i32 = 1000;
 
-/// As [`write_stderr`], but what nobody reads within a second is dropped; and so is the next text at once, until there is
-/// somebody who reads.
+/// As [`write_stderr`], but what nobody reads within a second is dropped. Later texts are then dropped at once, until standard
+/// error is read again.
 pub(crate) fn offer_stderr(text: &[u8]) {
     static UNREAD: AtomicBool = AtomicBool::new(false);
     for piece in text.chunks(stderr::PIECE) {
@@ -44,7 +44,7 @@ pub(crate) fn offer_stderr(text: &[u8]) {
     }
 }
 
-/// A line buffer on the stack; what does not fit is cut off. Small, because it may lie on a goroutine's stack.
+/// A text buffer on the stack; what does not fit is cut off. Small, because it may be on a goroutine's stack.
 pub(crate) struct Message {
     len: usize,
     bytes: [u8; 512],
@@ -70,14 +70,14 @@ impl Write for Message {
     }
 }
 
-/// Formats to standard error in one write.
+/// Formats into one [`Message`], and writes it to standard error.
 pub(crate) fn say(args: fmt::Arguments<'_>) {
     let mut message = Message::new();
     let _ = message.write_fmt(args);
     write_stderr(message.as_bytes());
 }
 
-/// As [`say`], for what the process goes on after: see [`offer_stderr`].
+/// As [`say`], for a message after which the process continues: see [`offer_stderr`].
 pub(crate) fn warn(args: fmt::Arguments<'_>) {
     let mut message = Message::new();
     let _ = message.write_fmt(args);
@@ -90,7 +90,7 @@ pub(crate) fn die(args: fmt::Arguments<'_>) -> ! {
     end()
 }
 
-/// Ends the process after a fatal error was said.
+/// Ends the process after a fatal error was printed.
 pub(crate) fn end() -> ! {
     process::exit_at_once(EXIT_STATUS)
 }

@@ -24,7 +24,7 @@ use crate::runtime;
 #[doc(no_inline)]
 pub use std::io::*;
 
-/// The standard input of this process, which std's [`stdin`](std::io::stdin) reads too, from the same buffer. Never moves.
+/// The standard input of this process. Shares its buffer with std's [`stdin`](std::io::stdin). Never moves.
 ///
 /// ```
 /// let input = gosched::io::stdin();
@@ -35,7 +35,7 @@ pub fn stdin() -> Stdin {
     Stdin(())
 }
 
-/// The standard input, as `std::io::Stdin`: each call locks it for itself.
+/// The standard input, as `std::io::Stdin`. Each read locks it anew.
 ///
 /// ```no_run
 /// use std::io::Read;
@@ -47,7 +47,7 @@ pub fn stdin() -> Stdin {
 pub struct Stdin(());
 
 impl Stdin {
-    /// Keeps everybody else from reading it. A moving call: it may have to wait for whoever reads now.
+    /// Locks it, so that nobody else reads from it. A moving call: it waits while somebody else has it locked.
     ///
     /// ```no_run
     /// use std::io::BufRead;
@@ -70,7 +70,11 @@ impl Stdin {
         std::io::stdin().is_terminal()
     }
 
-    /// Appends a line, with its end, to `buf`; returns how many bytes that were, 0 at the end. A moving call.
+    /// Appends a line, with its newline, to `buf`; returns the number of bytes, 0 at the end of the input. A moving call.
+    ///
+    /// # Errors
+    ///
+    /// As `std::io::Stdin::read_line`.
     ///
     /// ```no_run
     /// let mut line = String::new();
@@ -81,7 +85,8 @@ impl Stdin {
         runtime::blocking(|| std::io::stdin().read_line(buf))
     }
 
-    /// The lines of the input, without their ends. Locks it for good. Each step is a moving call.
+    /// The lines of the input, without their newlines. Locks it at once, for as long as the iterator lives: a moving call, and
+    /// so is each step.
     ///
     /// ```no_run
     /// for line in gosched::io::stdin().lines() {
@@ -145,8 +150,8 @@ impl Read for Stdin {
 
 /// The standard input, locked, as `std::io::StdinLock`.
 ///
-/// It holds std's own lock. A goroutine that waits for input may go on on another thread and release it there; on Linux that lock
-/// is a word in memory that knows no owner, so this is sound. Whoever else wants it meanwhile waits in an announced call.
+/// It holds std's own lock. A goroutine that waits for input may resume on another thread and release the lock there. On Linux
+/// that lock is a word in memory that stores no owner, so this is sound. Others wait for it in an announced blocking call.
 ///
 /// ```no_run
 /// use std::io::BufRead;

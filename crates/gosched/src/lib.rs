@@ -29,34 +29,42 @@
 //!
 //! # Moving calls
 //!
-//! A goroutine goes on on another OS thread only inside a *moving call*: one that waits, [`yield_now`]
-//! and [`checkpoint`](runtime::checkpoint). Each function says whether it is one. So a value that is tied to its
-//! thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local) must not live across a moving call; everything
-//! else needs no thought. While a goroutine unwinds it stays on its thread.
+//! A goroutine resumes on another OS thread only inside a *moving call*: a call that may wait, [`yield_now`] or
+//! [`checkpoint`](runtime::checkpoint). Each function says whether it is one. So a value that is tied to its
+//! thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local) must not live across a moving call. Other
+//! values need no care. While a goroutine unwinds it stays on its thread.
 //!
-//! [`soundness`] says all there is to say about it.
+//! [`soundness`] has the details.
 //!
 //! # Environment
 //!
-//! `GOMAXPROCS=n` sets the number of Ps (default: the CPUs this process may use); `GOSCHED_STACK=bytes` how far
-//! stacks may grow; `GOSCHED_DEBUG=key=value,...` takes `randomize=0` (an overflowing run queue keeps its order),
-//! `seed=n` (random choices begin there), `deadlock=0` (no look whether all goroutines are asleep for ever), `migrate=1`
-//! (every moving call really moves: for tests), `stall=ms` (who holds its thread for longer, computing or blocked, is
-//! reported with its stack, once for each place), and `policy=0` or `policy.NAME=0` (what the scheduler does beyond Go's rules
-//! is switched off, all of it or one: to find out what it is worth for a program).
+//! | variable | effect |
+//! |---|---|
+//! | `GOMAXPROCS=n` | the number of Ps (default: the number of CPUs that this process may use) |
+//! | `GOSCHED_STACK=bytes` | how far stacks may grow |
+//! | `GOSCHED_DEBUG=key=value,...` | the switches below |
+//!
+//! | key | effect |
+//! |---|---|
+//! | `randomize=0` | an overflowing run queue keeps its order |
+//! | `seed=n` | seeds the random choices |
+//! | `deadlock=0` | switches deadlock detection off |
+//! | `migrate=1` | every moving call moves the goroutine to another thread: for tests |
+//! | `stall=ms` | reports a goroutine that computes or blocks its thread for longer, with its stack, once for each place |
+//! | `policy=0`, `policy.NAME=0` | switches off what the scheduler does beyond Go's rules, all of it or one policy: to measure what it is worth for a program |
 //!
 //! # When it hangs
 //!
 //! SIGQUIT (Ctrl-\ in a terminal) prints every goroutine with its state, how long it has waited, its stack and who
-//! created it, and ends the process with status 2, as in Go. It is taken if the program has no handler for it when the runtime
-//! starts; also if it is ignored then, as in a program that a script has started with `&`. A program that wants something
-//! else says so after that. [`runtime::stacks`] gives the same text at any time. When no goroutine can ever run again, the process says so with
-//! the same dump, and ends with status 2.
+//! created it, and ends the process with status 2, as in Go. The runtime installs its handler when it starts, unless
+//! the program has one; also if SIGQUIT is ignored, as in a program that a script has started with `&`. A program that
+//! wants another handler installs it after that. [`runtime::stacks`] returns the same text at any time. When no
+//! goroutine can ever run again, the process prints a fatal error with the same dump, and ends with status 2.
 //!
 //! # Platforms
 //!
-//! Linux on x86-64. All that depends on the CPU is one file, in `src/arch` of the crate `gosched-switch`; without one for
-//! the target the build stops there and says so. What is known of a second one is in that crate's README.
+//! Linux on x86-64. All code that depends on the CPU is in one file, in `src/arch` of the crate `gosched-switch`. For a
+//! target without such a file the build fails with a message. That crate's README has what is known of a second CPU.
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]

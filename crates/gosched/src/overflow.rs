@@ -1,10 +1,10 @@
-//! What a goroutine is told when it runs over the end of its stack (S14).
+//! The message when a goroutine overflows its stack (S14).
 
 use crate::fatal::{self, say};
 use crate::m::current;
 
-/// Called by the fault handler on the M's alternate stack. Returns if the address is in no guard of the goroutine
-/// that runs on this thread: then it is not our fault.
+/// Called by the fault handler on the M's alternate stack. Returns if the address is not in the guard of the goroutine
+/// that runs on this thread: then it was no stack overflow.
 pub(crate) fn on_fault(address: usize) {
     let Some(g) = current::current().and_then(|m| m.cur_g()) else { return };
     // SAFETY: the goroutine runs on this thread, interrupted by this very fault, so its stack is not being changed.

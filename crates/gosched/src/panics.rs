@@ -1,18 +1,17 @@
-//! Panics name their goroutine (S11); and what becomes of a panic where several pieces of foreign code are called in turn.
+//! Panic messages name their goroutine (S11). And [`InTurn`]: several pieces of user code are called, though some panic.
 //!
 //! Rust's panic message names the OS thread, which says nothing here. A line with the goroutine's id, name and origin
-//! goes before it; the message itself is left to whatever hook was there, the user's own or std's.
+//! goes before it. The message itself is printed by the hook that was there before, the user's or std's.
 //!
-//! **Together.** The line and what the hook prints are two writes, and others panic too. So a panic prints in its *turn*, on
-//! goroutines and foreign threads alike. (Lines that are not about a panic may still come in between.)
+//! **Together.** The line and what the hook prints are two writes, and others may panic at the same time. So a panic prints in
+//! its *turn*, on goroutines and foreign threads alike. (Lines that are not about a panic may still come in between.)
 //!
-//! **Nobody waits for ever.** The hook is the user's: it may park, wait for a goroutine that panics as well, or never return. So
-//! a turn is no lock. Who waits counts on others giving theirs back; if nobody does for [`PATIENCE`], it takes the turn
-//! from whoever has it, who then has nothing to give back. A panic in a hook ends the process, and unwinding out of one gives
-//! the turn back.
+//! **Nobody waits for ever.** The hook is the user's: it may park, wait for another goroutine that panics, or never return. So
+//! a turn is not a lock. A waiter waits for [`PATIENCE`] for the turn to be given back, and then takes it from its owner, who
+//! has nothing to give back any more. A panic in a hook ends the process; unwinding out of a hook gives the turn back.
 //!
-//! It blocks the thread, as std's own lock around a message does: a goroutine that panics stays on its thread anyway, and must not
-//! make a moving call here, which a stopped world would refuse. Its P is taken as from any other that is blocked (S20).
+//! Waiting blocks the thread, as std's own lock around a message does. A goroutine that panics stays on its thread anyway, and
+//! must not make a moving call here, which a stopped world would refuse. It may lose its P, as any that blocks (S20).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::fatal::say;
 use crate::m::current;
 
-/// Puts our hook before the one that is there. Later hooks of the user's replace both, as is their right.
+/// Puts our hook before the one that is there. A hook that the user installs later replaces both.
 pub(crate) fn install_hook() {
     // std refuses to change hooks while a panic is under way on this thread; then the plain message must do.
     if std::thread::panicking() {
@@ -37,12 +36,12 @@ pub(crate) fn install_hook() {
     }));
 }
 
-/// Longer than any message takes to print, with a backtrace and on a crowded machine; not too long for a program that hangs in
+/// Longer than it takes to print a message with a backtrace on a busy machine, but short enough for a program that hangs in
 /// its hook.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Calls foreign code whose panic, once it was reported, is nobody else's business. What it panicked with is leaked: its
-/// destructor is foreign code, too.
+/// Calls user code and ignores its panic, which the hook has reported. The payload is leaked: its destructor is user code,
+/// too.
 pub(crate) fn contain(f: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
         core::mem::forget(panic);
@@ -51,9 +50,9 @@ pub(crate) fn contain(f: impl FnOnce()) {
 
 /// Whose turn it is to print.
 struct Turns {
-    /// The number of the turn that is under way.
+    /// The number of the turn that is taken now.
     current: Option<u64>,
-    /// How many there were.
+    /// How many were taken so far.
     taken: u64,
 }
 
@@ -67,7 +66,7 @@ impl PrintTurn {
     fn take() -> PrintTurn {
         let mut turns = lock();
         while let Some(current) = turns.current {
-            // Somebody else's turn, given back or taken over, is a new one to wait for.
+            // If another panic gets the turn meanwhile, its patience starts anew.
             let same = |turns: &mut Turns| turns.current == Some(current);
             let waited = GIVEN_BACK.wait_timeout_while(turns, PATIENCE, same);
             let timeout;
@@ -111,8 +110,8 @@ fn name_goroutine() {
     }
 }
 
-/// Foreign code that is called in turn: wakers, destructors of values. One that panics keeps nobody else from being called; the
-/// first panic goes on when all are through.
+/// Calls several pieces of user code, one after the other: wakers, destructors of values. If one panics, the others are called
+/// all the same; the first panic is resumed at the end.
 #[must_use = "finish it: a panic may have been caught"]
 pub(crate) struct InTurn(Option<Box<dyn Any + Send>>);
 
@@ -126,7 +125,7 @@ impl InTurn {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
             match self.0 {
                 None => self.0 = Some(panic),
-                // It was reported; and its own destructor is foreign code, too.
+                // Reported already. Leaked, because its destructor is user code, too.
                 Some(_) => core::mem::forget(panic),
             }
         }
@@ -137,7 +136,7 @@ impl InTurn {
         self.0.is_some()
     }
 
-    /// All were called: the first panic goes on, if there was one.
+    /// All were called: resumes the first panic, if there was one.
     pub(crate) fn finish(self) {
         if let Some(panic) = self.0 {
             resume_unwind(panic);

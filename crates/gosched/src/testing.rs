@@ -36,7 +36,7 @@ pub(crate) fn waiting(n: usize) -> Vec<NonNull<G>> {
     gs
 }
 
-/// A test that shows a policy says so here, and ends if that policy is off; every other test passes without any of them.
+/// Whether `policy` is on. A test that shows a policy asks, and ends if it is off; all other tests pass without policies.
 pub(crate) fn shows(policy: Policy) -> bool {
     let on = !debug::get().off.contains(policy);
     if !on {
@@ -54,7 +54,7 @@ pub(crate) struct ExitedChild {
     pub(crate) stderr: String,
 }
 
-/// What a child ends with whose body has come to its end: not 0, which a child has, too, that knows no test of that name.
+/// The exit status of a child whose body has returned. Not 0, with which a test binary ends that finds no test of the name.
 const DONE: i32 = 43;
 
 /// Whether this process is the child that runs the test called `name`.
@@ -62,8 +62,8 @@ fn is_child(name: &str) -> bool {
     std::env::var(CHILD).is_ok_and(|child| child == name)
 }
 
-/// Runs `body` in a process of its own, with `procs` Ps: the test called `name` starts the test binary again for
-/// itself alone. Returns in the parent. A child that hangs is killed, and the test fails.
+/// Runs `body` in a child process with `procs` Ps: the test called `name` starts the test binary again, for this test
+/// alone. Returns in the parent only. A child that hangs is killed, and the test fails.
 pub(crate) fn in_child(name: &str, procs: u32, body: impl FnOnce() + Send) -> Option<ExitedChild> {
     if is_child(name) {
         crate::run(body);

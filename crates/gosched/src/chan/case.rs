@@ -1,4 +1,4 @@
-//! A sender's or receiver's part in a selection: the core's operations, for all kinds of receivers.
+//! Senders and receivers as the cases of a selection: the core's operations, for all kinds of receivers.
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;
@@ -19,17 +19,17 @@ use crate::panics::InTurn;
 use crate::sched::{Inside, Visitor};
 use crate::waiter::Waiter;
 
-/// One operation of a selection, with what a selection often asks of it.
+/// One operation of a selection, with what a selection needs often.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
     operation: &'a dyn Part,
     lock: Option<&'a RawLock>,
     kind: CaseKind,
-    /// Of what is received; of nothing for a send.
+    /// The layout of what is received; that of `()` for a send.
     layout: Layout,
-    /// The number that the user knows it by.
+    /// Its number for the user.
     pub(super) index: usize,
-    /// Where the sender or receiver is: what is completed must be what was selected.
+    /// The address of the sender or receiver, to check that the one that completes it was selected.
     pub(super) handle: *const (),
 }
 
@@ -37,7 +37,7 @@ pub struct Case<'a> {
 enum CaseKind {
     Send,
     Recv,
-    /// A receive from a channel of time.
+    /// A receive from a timer channel.
     Time,
 }
 
@@ -79,12 +79,12 @@ impl<'a> Case<'a> {
         self.layout
     }
 
-    /// Whether its node has the selection's slot. (A send has no value to give yet.)
+    /// Whether its node points to the selection's slot. (A send has no value yet.)
     pub(super) fn has_slot(&self) -> bool {
         self.kind != CaseKind::Send
     }
 
-    /// When the selection should look at it again, whatever happens.
+    /// When the selection must look at it again, even if nobody wakes it.
     ///
     /// # Safety
     /// The lock is held.
@@ -106,7 +106,7 @@ impl AsOperation<Waiter> for Case<'_> {
     }
 }
 
-/// An operation, and what becomes of it if it was chosen and is then not completed.
+/// An operation that can be undone if it was chosen and is not completed.
 pub(super) trait Part: Operation<Waiter> {
     /// Undoes what was chosen. Outside the runtime.
     ///
@@ -114,7 +114,7 @@ pub(super) trait Part: Operation<Waiter> {
     /// It was chosen, and is undone once; `slot` holds the value if there is one.
     unsafe fn undo(&self, chosen: Chosen<Waiter>, slot: *mut ());
 
-    /// For a channel of time: when it is due.
+    /// For a timer channel: when it is due.
     ///
     /// # Safety
     /// The lock is held.
@@ -129,7 +129,7 @@ impl<T> Part for Sender<T> {
         let mut state = self.chan().lock();
         let (waiter, orphan) = match chosen {
             Chosen::Place => (state.give_up(), None),
-            // SAFETY: chosen and not completed, so this is instead of the delivery.
+            // SAFETY: chosen and not completed, so this replaces the delivery.
             Chosen::Peer(node, waiter) => match unsafe { state.disappoint(node, waiter) } {
                 Ok(waiter) => (waiter, None),
                 Err(orphan) => (None, Some(orphan)),
@@ -138,7 +138,7 @@ impl<T> Part for Sender<T> {
         };
         let waker = ops::conclude(visitor, state, waiter);
         if let Some(orphan) = orphan {
-            // SAFETY: left to us by a future of this channel.
+            // SAFETY: a future of this channel has left it to this sender.
             unsafe { future::free_orphan::<T>(orphan) };
         }
         ops::call(waker);
@@ -162,7 +162,7 @@ impl<T> Part for Receiver<T> {
     }
 }
 
-/// Undoes what was chosen, and panics, unless it is a panic that left it behind.
+/// Undoes what was chosen, and panics, unless the thread is panicking already.
 ///
 /// # Safety
 /// As [`Part::undo`].
@@ -197,6 +197,9 @@ pub(super) unsafe fn complete_send<T>(
 }
 
 /// Puts a value into its reserved place.
+///
+/// # Safety
+/// A place is reserved for it.
 unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> {
     let value = ManuallyDrop::new(value);
     loop {
@@ -229,6 +232,9 @@ unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> 
 }
 
 /// Gives a value to the receiver that waits for it.
+///
+/// # Safety
+/// The receiver was chosen for a send on this channel, and this is the one delivery to it.
 unsafe fn deliver<T>(
     chan: &Chan<T, Waiter>,
     receiver: NonNull<Sudog<Waiter>>,
@@ -246,7 +252,7 @@ unsafe fn deliver<T>(
         }
         Err(orphan) => {
             let [] = visitor.conclude(state, []);
-            // SAFETY: left to us by a future of this channel.
+            // SAFETY: a future of this channel has left it to this sender.
             unsafe { future::free_orphan::<T>(orphan) };
             ops::put_back(chan, ManuallyDrop::into_inner(value));
         }
@@ -288,10 +294,10 @@ unsafe impl Operation<Waiter> for NeverOp {
     }
 }
 
-/// An operation that is another one's, which `$with` finds.
+/// Implements `Operation` by that of the operation that `$with` finds.
 macro_rules! delegate {
     ($type:ident, $with:ident) => {
-        // SAFETY: that of the operation it is delegated to, which is always the same one.
+        // SAFETY: all methods delegate to the same operation, which keeps the contract.
         #[doc(hidden)]
         unsafe impl<T> Operation<Waiter> for $type<T> {
             fn raw_lock(&self) -> Option<&RawLock> {

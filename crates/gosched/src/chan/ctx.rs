@@ -1,4 +1,4 @@
-//! Sends and receives that end with the current context, and say so.
+//! Sends and receives that end with the current context.
 
 use core::fmt;
 use core::iter::FusedIterator;
@@ -12,7 +12,7 @@ use crate::context::{self, ContextError, RecvCtxError, SendCtxError};
 impl<T> Receiver<T> {
     /// As [`recv`](Receiver::recv), until the current [context](crate::context) ends. A moving call.
     ///
-    /// What is there at once is received also if the context has ended.
+    /// A value that is there is received even if the context has ended.
     ///
     /// # Errors
     ///
@@ -36,8 +36,8 @@ impl<T> Receiver<T> {
         })
     }
 
-    /// The values as they come, until the channel is empty and closed; or until the current [context](crate::context) ends,
-    /// which is told by one error as the last item. Taking the next one is a moving call.
+    /// The values as they come, until the channel is empty and closed, or until the current [context](crate::context) ends:
+    /// then the last item is its error. Taking the next one is a moving call.
     ///
     /// ```
     /// use gosched::chan::unbounded;
@@ -60,7 +60,7 @@ impl<T> Receiver<T> {
 impl<T> Sender<T> {
     /// As [`send`](Sender::send), until the current [context](crate::context) ends. A moving call.
     ///
-    /// What can be sent at once is sent also if the context has ended.
+    /// A value that can be sent without waiting is sent even if the context has ended.
     ///
     /// # Errors
     ///

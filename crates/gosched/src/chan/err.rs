@@ -1,5 +1,5 @@
-//! The errors, with the texts of `crossbeam_channel`: those that carry a value have a `Debug` of their own, in quotes, so that
-//! the value need have none.
+//! The errors, with the texts of `crossbeam_channel`. The `Debug` of those that carry a value does not need the value's, and is in
+//! quotes.
 
 use core::error::Error;
 use core::fmt;

@@ -1,12 +1,13 @@
 //! Sending and receiving in async code.
 //!
-//! A task that has to wait leaves a node in the channel's queue, as goroutines do. The node lies in a box, not in the future: a
-//! future may be forgotten, and then the box stays where the queue points. Value and waker are in it.
+//! A task that has to wait puts a node into the channel's queue, as goroutines do. The node is in a box, not in the future: a
+//! future may be forgotten and its memory reused, but then the box is leaked, and the queue's pointer stays valid. Value and waker
+//! are in the box.
 //!
 //! Invariants:
 //! - the future owns the box. When it is dropped it takes the node out of the queue, under the lock; a value that was already
 //!   handed to it is put back for the next receiver, outside;
-//! - there is one case in which the node is out of the queue and still known to somebody: a `select` has chosen to send to it,
+//! - in one case a node is out of the queue, and somebody still has a pointer to it: a `select` has chosen to send to it,
 //!   and is computing the value. A future that is dropped then leaves the box to that sender ([`free_orphan`]).
 #![allow(unsafe_code)]
 
@@ -28,7 +29,7 @@ use super::{Receiver, Sender};
 use crate::sched::{Inside, Visitor};
 use crate::waiter::{FIRST_OUTCOME, Ticket, Waiter};
 
-/// A waiting task's node, and what it points at. The node comes first: see [`free_orphan`].
+/// A waiting task's node, and what it points to. The node comes first: see [`free_orphan`].
 #[repr(C)]
 struct Parcel<T> {
     node: Sudog<Waiter>,
@@ -64,14 +65,14 @@ impl<T> Owned<T> {
         unsafe { self.0.as_ref() }.slot.get().cast()
     }
 
-    /// Frees it. What is in the slot is forgotten.
+    /// Frees it. A value in the slot is not dropped.
     fn free(self) {
-        // SAFETY: it came from a box, and nobody else knows of it by now.
+        // SAFETY: it came from a box, and nobody else has a pointer to it by now.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
-/// Frees the parcel of a future that is gone and has left it to whoever was to deliver a value.
+/// Frees the parcel of a dropped future, which has left it to the sender that was to deliver a value.
 ///
 /// # Safety
 /// The node is that of a [`RecvFuture`] for `T`s, and orphaned.
@@ -101,9 +102,9 @@ enum Sending<T> {
 
 impl<T> Unpin for SendFuture<'_, T> {}
 
-// SAFETY: the parcel is the future's, as the value is; what others do to it is under the channel's lock.
+// SAFETY: the future owns the parcel and the value; others access them under the channel's lock only.
 unsafe impl<T: Send> Send for SendFuture<'_, T> {}
-// SAFETY: through `&SendFuture` nothing can be reached.
+// SAFETY: `&SendFuture` gives access to nothing.
 unsafe impl<T: Send> Sync for SendFuture<'_, T> {}
 
 impl<'a, T> SendFuture<'a, T> {
@@ -201,8 +202,8 @@ enum Waits {
     No,
 }
 
-/// Lets a task that is polled before its wait is over wait on, with its new waker. If foreign code panics (the new waker's clone,
-/// the old one's drop) the node is where it was.
+/// Replaces the waker of a task that is polled before its wait is over. If user code panics (the new waker's clone, the old
+/// one's drop), the node stays in the queue.
 fn wait_on<T>(chan: &Chan<T, Waiter>, node: &Sudog<Waiter>, waker: &Waker) -> Waits {
     let waker = waker.clone();
     let visitor = Visitor::enter();
@@ -256,16 +257,16 @@ enum Receiving<T> {
     Fresh,
     /// Queued, or bound to a sender; the value will come into the parcel.
     Waiting(Owned<T>),
-    /// Waiting for time.
+    /// Waiting for a timer channel.
     StandIn(StandIn),
     Over,
 }
 
 impl<T> Unpin for RecvFuture<'_, T> {}
 
-// SAFETY: the parcel is the future's; what others do to it is under the channel's lock.
+// SAFETY: the future owns the parcel; others access it under the channel's lock only.
 unsafe impl<T: Send> Send for RecvFuture<'_, T> {}
-// SAFETY: through `&RecvFuture` nothing can be reached.
+// SAFETY: `&RecvFuture` gives access to nothing.
 unsafe impl<T: Send> Sync for RecvFuture<'_, T> {}
 
 impl<'a, T> RecvFuture<'a, T> {
@@ -327,7 +328,7 @@ fn poll_chan<T>(
     } else if let Poll::Ready(result) = poll_unqueued(chan) {
         return Poll::Ready(result);
     }
-    // Nothing is queued or held while the waker is cloned.
+    // The clone may panic: nothing is queued, and no lock is held.
     let mut waker = Some(waker.clone());
     match begin_receiving(chan, Owned::new(MaybeUninit::uninit()), &mut waker) {
         Begun::Waiting(parcel) => {
@@ -379,7 +380,7 @@ fn poll_unqueued<T>(chan: &Chan<T, Waiter>) -> Poll<Result<T, RecvError>> {
 /// What became of an attempt to receive into a parcel.
 enum Begun<T> {
     Waiting(Owned<T>),
-    /// There is a verdict; and a peer to be woken, perhaps.
+    /// There is a verdict, and perhaps a peer's waker to call.
     Ended(Owned<T>, Option<Waker>),
 }
 
@@ -408,7 +409,7 @@ fn begin_receiving<T>(chan: &Chan<T, Waiter>, parcel: Owned<T>, waker: &mut Opti
             let _ = waker.take().and_then(|waker| parcel.node().replace_waiter(Waiter::Async(waker)));
             // SAFETY: from `Offered`; the parcel stays until the delivery.
             unsafe { held.bind(sender, parcel.node()) };
-            // A `select` waits as a goroutine or a thread.
+            // A `select` is no async task, so no waker comes back.
             let _ = visitor.wake(waiter);
             Begun::Waiting(parcel)
         }
@@ -421,7 +422,7 @@ enum LeftParcel<T> {
     Parcel(Owned<T>),
     /// Frees it, and puts the value in it back.
     Full(Owned<T>),
-    /// Leaves it to whoever is to deliver a value.
+    /// Leaves it to the sender that is to deliver a value.
     ToSender,
 }
 

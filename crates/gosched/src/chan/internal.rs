@@ -40,7 +40,7 @@ pub fn send<T>(s: &Sender<T>, index: usize) -> Case<'_> {
 
 /// Without a default.
 ///
-/// Until one is selected, the cases borrow their channels: neither an operand nor the time-out can pull one away.
+/// Until one is selected, the cases borrow their channels: neither an operand nor the time-out can drop or replace one.
 ///
 /// ```compile_fail,E0505
 /// # use gosched::chan::{Receiver, unbounded};
@@ -69,12 +69,12 @@ pub fn select_timeout<'a>(cases: &[Case<'a>], timeout: Duration, bias: Bias) -> 
     Selected(run(cases, SelectMode::Wait(Patience::For(timeout)), bias.0))
 }
 
-/// What was selected, if anything. Every method that ends it takes it by value, so that it borrows nothing afterwards.
+/// What was selected, if anything. The methods that complete it take it by value, so that it borrows nothing afterwards.
 #[derive(Debug)]
 pub struct Selected<'a>(Option<SelectedOperation<'a>>);
 
 impl<'a> Selected<'a> {
-    /// The number of the case; of none if nothing was selected.
+    /// The number of the case; `usize::MAX`, which is no case's, if nothing was selected.
     #[inline]
     pub fn index(&self) -> usize {
         self.0.as_ref().map_or(usize::MAX, SelectedOperation::index)
@@ -92,13 +92,13 @@ impl<'a> Selected<'a> {
         self.operation().complete_send(s, value)
     }
 
-    /// Holds on to the channel of a send whose value is yet to be computed, by code that may drop or replace the sender.
+    /// Keeps the channel of a send alive while its value is computed, by code that may drop or replace the sender.
     #[inline]
     pub fn hold<T>(mut self, s: &Sender<T>) -> SelectedSend<T> {
         SelectedSend { sender: s.clone(), chosen: self.operation().take_chosen(s) }
     }
 
-    /// Nothing was selected. Forgotten: a drop that has nothing to do still costs a fifth of a `select!` that takes its default.
+    /// Ends it when nothing was selected. Forgets it, because even a drop that does nothing would cost time here.
     #[inline]
     pub fn nothing(self) {
         debug_assert!(self.0.is_none(), "a case was selected that there is not");
@@ -114,7 +114,7 @@ impl<'a> Selected<'a> {
 /// A send that was selected and has to be completed, as a [`SelectedOperation`]; it borrows nothing.
 pub struct SelectedSend<T> {
     sender: Sender<T>,
-    /// What it has come to; `None` once it is completed.
+    /// Its outcome; `None` once it is completed.
     chosen: Option<Chosen<Waiter>>,
 }
 
@@ -145,7 +145,7 @@ impl<T> Drop for SelectedSend<T> {
     }
 }
 
-/// A `select!` without a default has selected nothing.
+/// The case that can't be: a `select!` without a default has selected nothing.
 #[cold]
 pub fn no_such_case() -> ! {
     unreachable!("a `select!` without a default has selected nothing")

@@ -26,7 +26,7 @@ pub struct Iter<'a, T>(&'a Receiver<T>);
 /// ```
 pub struct TryIter<'a, T>(&'a Receiver<T>);
 
-/// As [`Iter`], with the receiver in it.
+/// As [`Iter`], but owns the receiver.
 ///
 /// ```
 /// let (s, r) = gosched::chan::unbounded();

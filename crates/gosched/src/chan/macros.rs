@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //!
-//! - What the expansion names stays invisible to the cases by hygiene. It contains no `unsafe`, and no closure: `return`, `break`
+//! - By hygiene the cases don't see the expansion's own names. The expansion has no `unsafe`, and no closure: `return`, `break`
 //!   and `?` work in the cases.
 //! - What was selected is given up, by value, before a body or the default begins, and the default's is not the arm of a `match`
 //!   on it, which would keep it until the end. So no channel is borrowed in a body: it may be dropped, moved or replaced there.
@@ -24,12 +24,12 @@
 /// - at most one `default => body`, if nothing is ready; or `default(timeout) => body`, if nothing becomes ready for that long.
 ///
 /// `receiver` and `sender` are expressions, used by reference; `result` is a pattern for what `recv` and `send` return; a body is
-/// an expression, followed by a comma unless it is a block. An operation is ready if it need not wait, also if its channel is
-/// closed. Of several that are ready, each has the same chance. Without any case it waits for ever, as Go's `select {}`.
+/// an expression, followed by a comma unless it is a block. An operation is ready if it need not wait, which includes that its
+/// channel is closed. Of several that are ready, each has the same chance. Without any case it waits for ever, as Go's `select {}`.
 ///
 /// In a body no channel is borrowed any more: it may be dropped, moved, or replaced, as Go programs set a channel to nil.
 ///
-/// A moving call, also with `default`.
+/// A moving call, even with `default`.
 ///
 /// ```
 /// use gosched::chan::{bounded, unbounded};

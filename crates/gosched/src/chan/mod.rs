@@ -28,17 +28,17 @@
 //!
 //! A goroutine that waits is parked, and its thread runs others; a thread that is not ours is blocked; an async task
 //! ([`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async)) is woken through its waker. They may all use the same
-//! channel. Values go from hand to hand: to a receiver that waits directly, without a detour through the buffer.
+//! channel. A value goes directly to a receiver that waits, and not through the buffer.
 //!
-//! **First come, first served.** Those who wait get their turn in the order in which they came, also senders that wait for a place
+//! **First come, first served.** Waiters get their turn in the order in which they came, even senders that wait for a place
 //! in a buffer: nobody overtakes them.
 //!
 //! **The end.** A channel is closed when all its senders or all its receivers are gone, or by [`close`](Sender::close). Then receivers
 //! get what is in it and after that errors; senders get their values back.
 //!
-//! **Contexts** have no part in this: what is here behaves the same whether the current [context](crate::context) has ended or not.
-//! To wait no longer than it lasts there are [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) and
-//! [`send_ctx`](Sender::send_ctx), whose errors tell a closed channel from a context that has ended; in `select!` the context is a
+//! **Contexts** have no effect on plain operations: they are the same whether the current [context](crate::context) has ended or not.
+//! [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) and [`send_ctx`](Sender::send_ctx) wait no longer than the
+//! context lasts; their errors tell a closed channel from a context that has ended. In `select!` the context is a
 //! case, as in Go: `recv(context::current().done()) -> _ => …`.
 //!
 //! # Coming from Go
@@ -62,8 +62,8 @@
 //! | a nil channel in a `select` | [`never()`](never()) |
 //! | `time.After(d)`, `time.Tick(d)` | [`after(d)`](after), [`tick(d)`](tick) |
 //!
-//! In Go the value of a `case b <- w` is computed before the selection, here only if the case is selected. Channels here have two
-//! ends: keep clones of the ones you need. Forgetting one keeps the channel open; that is what `close` is for.
+//! In Go the value of a `case b <- w` is computed before the selection, here only if the case is selected. A channel here has two
+//! ends: keep clones of the ones you need. A forgotten clone keeps the channel open: then use `close`.
 //!
 //! # Coming from crossbeam
 //!
@@ -78,19 +78,19 @@
 //! | – | [`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async) |
 //! | – | [`send_ctx`](Sender::send_ctx), [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) |
 //! | `select! {}` does not compile | waits for ever |
-//! | a send's value that panics in `select!` ends the process | the panic goes on; the receiver it was meant for waits on |
+//! | a send's value that panics in `select!` ends the process | the panic is propagated; the receiver that was to get the value keeps waiting |
 //! | a send's value in `select!` that drops or replaces its sender uses freed memory | it is sent to the channel that was selected |
 //! | a time-out or operand in `select!` that drops or replaces another operand uses freed memory | does not compile |
 //! | [`tick`] counts its period from when a value was received late | stays a whole number of periods away from the first |
 //!
 //! # Moving calls
 //!
-//! What waits may move the goroutine to another thread (see the [crate's page](crate#moving-calls)): `send`, `recv`, their
+//! Calls that may wait are moving calls (see the [crate's page](crate#moving-calls)): `send`, `recv`, their
 //! variants with a time limit or a context, iterating, `select!` and `Select`'s waiting methods. `try_send`, `try_recv`, `try_select`, `try_ready`,
-//! `close`, `len`, clones and drops never do.
+//! `close`, `len`, clones and drops never move.
 //!
-//! There is one case where something that never moves has to wait: `try_recv` and `try_select` on a channel without a buffer
-//! at which a `select!` waits to send. Its value is computed only now, by that selection; the calling thread is blocked for that time.
+//! In one case a call that never moves has to wait: `try_recv` and `try_select` on a channel without a buffer
+//! at which a `select!` waits to send. That `select!` computes its value only then, and the calling thread is blocked meanwhile.
 
 mod case;
 mod ctx;
@@ -166,9 +166,9 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     (Sender::new(sending), Receiver::new(receiving))
 }
 
-/// A receiver that gets one value, the moment it was due, after `duration`. Never moves.
+/// A receiver that gets one value after `duration`: the moment at which it was due. Never moves.
 ///
-/// It costs nothing until it is used: whoever receives before the time waits for it.
+/// No timer runs until somebody waits for the value.
 ///
 /// ```
 /// use gosched::chan::{after, unbounded};
@@ -210,10 +210,10 @@ pub const fn never<T>() -> Receiver<T> {
     Receiver::never()
 }
 
-/// A receiver that gets a value, the moment it was due, each `duration`. Never moves.
+/// A receiver that gets a value each `duration`: the moment at which it was due. Never moves.
 ///
-/// It holds at most one: values that nobody has received in time are not there twice. The next ones stay a whole number of
-/// durations away from the first.
+/// It holds at most one value: a receiver that comes late gets one for all that it has missed. Later values stay a whole number
+/// of durations away from the first.
 ///
 /// ```
 /// use gosched::chan::tick;

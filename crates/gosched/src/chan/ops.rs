@@ -1,8 +1,8 @@
 //! What senders and receivers do: the core's operations (`gosched-chan`) with the scheduler's way of waiting and waking.
 //!
-//! Each call enters the runtime once and takes the lock once; if it has to wait, it queues itself under that same lock. Nothing
-//! of the user's runs in between: values are moved by their bytes, and wakers, values and memory that are left over are
-//! dealt with after leaving.
+//! A call enters the runtime once and takes the lock once; if it has to wait, it queues itself under that same lock. (It enters
+//! again to give the channel memory, to leave the queue after a time-out, and if it must look again.) No user code runs in
+//! between: values are moved by their bytes; wakers are called, and values and memory dropped, after leaving.
 #![allow(unsafe_code)]
 
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -35,7 +35,7 @@ pub(super) fn call(waker: Option<Waker>) {
     }
 }
 
-/// As [`call`], for the peer of a receive. If that panics the value goes back to the channel: nobody would get it.
+/// As [`call`], for the peer of a receive. If the waker panics, the value goes back to the channel; else it would be lost.
 #[inline]
 pub(super) fn call_for<T>(chan: &Chan<T, Waiter>, waker: Option<Waker>, value: T) -> T {
     match waker {
@@ -56,7 +56,7 @@ fn call_or_put_back<T>(chan: &Chan<T, Waiter>, waker: Waker, value: T) -> T {
     value
 }
 
-/// Wakes all who watch the channel and should look. (They are never async tasks.)
+/// Wakes the watchers of the channel that should look again. (They are never async tasks.)
 #[inline]
 pub(super) fn tell_watchers<T>(state: &mut ChanState<T, Waiter>, inside: &mut impl Inside) {
     if state.is_watched() {
@@ -71,8 +71,8 @@ fn tell_all<T>(state: &mut ChanState<T, Waiter>, inside: &mut impl Inside) {
     }
 }
 
-/// Leaves after an operation that watchers want to know of, or that has left memory over. What is returned is to be
-/// [called](call) when the value, if one was taken, is in good hands.
+/// Leaves after an operation that watchers must learn of, or that has left unused memory. The caller [calls](call) the waker
+/// that this returns, after it has secured the value, if one was taken.
 #[inline]
 #[must_use = "an async task is woken by its waker"]
 pub(super) fn conclude<T>(
@@ -87,7 +87,7 @@ pub(super) fn conclude<T>(
     waker
 }
 
-/// Waits as one who is queued on `side`. The node is in no queue afterwards.
+/// Queues the node on `side`, and waits. The node is in no queue afterwards.
 fn wait_queued<T>(
     chan: &Chan<T, Waiter>,
     mut caller: Caller,
@@ -98,7 +98,7 @@ fn wait_queued<T>(
     node: &Sudog<Waiter>,
 ) -> WaitEnd {
     let reason = if side == Side::Send { WaitReason::ChanSend } else { WaitReason::ChanReceive };
-    // SAFETY: the node lies in the caller's frame, and is out of the queue when this returns.
+    // SAFETY: the node is in the caller's frame, and is out of the queue when this returns.
     unsafe { state.enqueue(side, node) };
     tell_watchers(&mut state, &mut caller);
     let outcome = caller.wait_ticket(reason, limit, ticket, || drop(state));
@@ -123,7 +123,7 @@ pub(super) fn supply<T>(chan: &Chan<T, Waiter>, no_room: NoRoom) {
     drop(garbage);
 }
 
-/// Sends, waiting for a place or a receiver if need be. A time-out is the end of patience, whatever ends it.
+/// Sends, waiting for a place or a receiver if need be. `Timeout` means the end of patience, by time or by the context.
 #[inline]
 pub(super) fn send<T>(
     chan: &Chan<T, Waiter>,
@@ -144,7 +144,7 @@ pub(super) fn send<T>(
     send_meeting(chan, caller, state, value, patience)
 }
 
-/// Sends where somebody waits or watches, or there is no place, or no memory.
+/// Sends if somebody waits or watches, or if there is no place or no memory.
 #[inline(never)]
 fn send_meeting<'c, T>(
     chan: &'c Chan<T, Waiter>,
@@ -258,7 +258,7 @@ pub(super) fn try_send<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), TrySen
     }
 }
 
-/// Receives, waiting for a value if need be. A time-out is the end of patience, whatever ends it.
+/// Receives, waiting for a value if need be. `Timeout` means the end of patience, by time or by the context.
 #[inline]
 pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, RecvTimeoutError> {
     let caller = match Caller::enter_moving() {
@@ -343,7 +343,7 @@ fn recv_waiting<T>(
     }
 }
 
-/// Waits for the value of a sender that had none yet, and is claimed. `None`: it has changed its mind.
+/// Waits for the value of a `select` that was claimed and computes it now. `None`: it did not complete the send.
 #[cold]
 fn recv_offered<T>(
     mut caller: Caller,
@@ -354,9 +354,9 @@ fn recv_offered<T>(
     let ticket = Ticket::new();
     let mut slot = MaybeUninit::<T>::uninit();
     let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.as_mut_ptr().cast());
-    // SAFETY: from `Offered`; the node lies in this frame until the delivery.
+    // SAFETY: from `Offered`; the node is in this frame until the delivery.
     unsafe { state.bind(sender, &node) };
-    // The sender needs the lock to deliver, so it can't be too early. A `select` waits as a goroutine or a thread.
+    // The sender needs the lock to deliver, so it does not deliver before this waits. It is no async task.
     let _ = caller.wake(waiter);
     caller.wait(WaitReason::ChanReceive, |waiter| {
         ticket.put(waiter);
@@ -366,7 +366,7 @@ fn recv_offered<T>(
     matches!(node.verdict(), Verdict::Done).then(|| unsafe { slot.assume_init() })
 }
 
-/// Receives if that takes no waiting.
+/// Receives if that is possible without waiting.
 #[inline]
 pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     let mut slot = MaybeUninit::uninit();
@@ -385,7 +385,7 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
             let [] = visitor.conclude(state, []);
             match MayWait::ask() {
                 Ok(_) => try_recv_offered(chan),
-                // Who has made the offer stands still.
+                // The sender is stopped, and can't compute its value.
                 Err(_stopped) => Err(TryRecvError::Empty),
             }
         }
@@ -413,7 +413,7 @@ fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
             let ticket = Ticket::new();
             let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.as_mut_ptr().cast());
             ticket.put(Waiter::Thread(parker.clone()));
-            // SAFETY: from `Offered`; the node lies in this frame until the delivery.
+            // SAFETY: from `Offered`; the node is in this frame until the delivery.
             unsafe { state.bind(sender, &node) };
             drop(state);
             let _ = visitor.wake(waiter);
@@ -427,7 +427,7 @@ fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     }
 }
 
-/// Takes back a value that had been handed to a receiver who is gone: the next one gets it.
+/// Puts back a value that was handed to a receiver that did not take it: the next one gets it.
 #[cold]
 pub(super) fn put_back<T>(chan: &Chan<T, Waiter>, value: T) {
     let value = ManuallyDrop::new(value);
@@ -445,10 +445,10 @@ pub(super) fn put_back<T>(chan: &Chan<T, Waiter>, value: T) {
     }
 }
 
-/// Waiters that are told of a close at a time: no longer is the lock held.
+/// How many waiters a close wakes at a time, so that the lock is held for a short time only.
 const BATCH: usize = 16;
 
-/// Closes the channel and tells all who wait, also if a waker panics. Returns whether it was open.
+/// Closes the channel and wakes all waiters, even if a waker panics. Returns whether it was open.
 pub(super) fn close<T>(chan: &Chan<T, Waiter>) -> bool {
     let mut was_open = false;
     let mut wakings = InTurn::new();
@@ -479,7 +479,7 @@ pub(super) fn discard<T>(chan: &Chan<T, Waiter>) {
     drop(values);
 }
 
-/// Reads something of the channel.
+/// Calls `f` with the channel's state.
 pub(super) fn look<T, R>(chan: &Chan<T, Waiter>, f: impl FnOnce(&ChanState<T, Waiter>) -> R) -> R {
     let _visitor = Visitor::enter();
     f(&chan.lock())

@@ -1,5 +1,4 @@
-//! How long a channel's operation waits: for ever, for a time, or as long as the caller's context lasts. Whatever ends it, inside
-//! the channel that is one outcome, "late".
+//! How long a channel's operation waits: for ever, for a time, or as long as the caller's context lasts.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -40,7 +39,7 @@ impl Patience {
         (when > now()).then_some(Limit::until(when))
     }
 
-    /// Whether it has come to its end.
+    /// Whether no time is left, or the context has ended.
     pub(super) fn is_over(self) -> bool {
         match self {
             Patience::Context => context::current_error().is_some(),
@@ -48,7 +47,7 @@ impl Patience {
         }
     }
 
-    /// What is left of it, after a wait with `limit` has begun.
+    /// The patience that is left after a wait with `limit` has begun. (A limit has a deadline or a context here, not both.)
     pub(super) fn of(limit: Limit) -> Patience {
         match (limit.deadline, limit.interruptible) {
             (Some(when), _) => Patience::At(when),

@@ -1,4 +1,4 @@
-//! The receiving side: of a channel, of time, or of nothing.
+//! The receiving side: of a channel, of a timer channel, or of nothing.
 
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
@@ -46,7 +46,7 @@ pub(super) enum Flavor<T> {
     Never,
 }
 
-/// A channel of time, and how its values are made from the moments they were due.
+/// A timer channel, and how a value is made from the moment at which it was due.
 pub(super) struct Timed<T> {
     pub(super) chan: Arc<TimerChan>,
     pub(super) value: fn(Instant) -> T,
@@ -63,7 +63,7 @@ impl Receiver<Instant> {
 }
 
 impl Receiver<()> {
-    /// Receives nothing, and learns that `chan` was closed.
+    /// Receives no values; its receives fail when `chan` is closed.
     pub(crate) fn of_signal(chan: Arc<TimerChan>) -> Receiver<()> {
         Receiver { flavor: Flavor::Time(Timed { chan, value: |_| () }) }
     }
@@ -177,10 +177,9 @@ impl<T> Receiver<T> {
         self.recv_for(Patience::Until(deadline))
     }
 
-    /// Receives in async code: a future that waits instead of the thread.
+    /// Receives in async code: returns a future that waits without blocking the thread.
     ///
-    /// A future that is dropped before it is ready has received nothing: a value that was already on its way to it goes to the
-    /// next receiver.
+    /// A future that is dropped before it is ready loses no value: one that it has been given already goes to the next receiver.
     ///
     /// ```
     /// use gosched::chan::bounded;
@@ -200,8 +199,8 @@ impl<T> Receiver<T> {
     /// Closes the channel for everyone, at once, as Go's `close` does: receivers get what is in it and then an error, senders that
     /// wait get their values back. Returns whether this call has closed it. Never moves.
     ///
-    /// A receiver made by [`never`](super::never()) has nothing to close, and what says that something has ended (the `done` of a
-    /// context or a goroutine) is not closed by those who listen.
+    /// Does nothing to a receiver made by [`never`](super::never()), or by the `done` of a context or a goroutine: only the end of
+    /// that context or goroutine closes its channel.
     ///
     /// ```
     /// use gosched::chan::{RecvError, SendError, bounded};
@@ -238,7 +237,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether there is no value in the channel. Without a buffer there never is. Never moves.
+    /// Whether there is no value in the channel. A channel without a buffer is always empty. Never moves.
     ///
     /// ```
     /// let (s, r) = gosched::chan::unbounded();
@@ -254,7 +253,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether there is no place in the channel. Without a buffer there never is. Never moves.
+    /// Whether there is no place in the channel. A channel without a buffer is always full. Never moves.
     ///
     /// ```
     /// let (s, r) = gosched::chan::bounded(1);
@@ -286,7 +285,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// How many values it can hold; `None`: any number. Never moves.
+    /// How many values it can hold; `None` if there is no limit. Never moves.
     ///
     /// ```
     /// use gosched::chan::{bounded, unbounded};

@@ -1,7 +1,7 @@
 //! Running a selection: the core's `Selection` with the scheduler's way of waiting and waking.
 //!
-//! As for plain operations: enter once, all locks once, and if nothing can be done at once, queue under those same locks and wait.
-//! A selection looks again when a channel of time is due or was set anew, and when a peer has changed its mind.
+//! As for plain operations: enter once, take all locks once, and if no operation is ready, queue under those same locks and wait.
+//! A selection looks again when a timer channel is due or was reset, and when a peer did not complete its operation.
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;
@@ -33,18 +33,18 @@ pub(super) enum Order {
     Biased,
 }
 
-/// How a selection deals with operations that would all wait.
+/// What a selection does if no operation is ready.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SelectMode {
     /// Gives up, and never moves the goroutine.
     Stay,
-    /// Gives up; but may move.
+    /// Gives up, but may move the goroutine.
     Try,
     /// Waits.
     Wait(Patience),
 }
 
-/// Up to so many operations need no memory from the heap.
+/// A selection of up to this many operations allocates no scratch memory.
 const INLINE: usize = 8;
 
 /// Room for a selection's numbers and nodes, one of each for each case.
@@ -84,7 +84,7 @@ fn make_nodes<'n>(
     unsafe { &*(core::ptr::from_ref::<[MaybeUninit<Sudog<Waiter>>]>(places) as *const [Sudog<Waiter>]) }
 }
 
-/// A random number, good enough to be fair.
+/// A random number.
 fn random() -> u32 {
     thread_local! {
         /// For threads that are not ours.
@@ -96,7 +96,7 @@ fn random() -> u32 {
     }
 }
 
-/// Writes the numbers from 0, in the order wanted.
+/// Writes the numbers from 0 in the given order.
 fn arrange(numbers: &mut [u32], order: Order) {
     for (number, place) in numbers.iter_mut().enumerate() {
         *place = number as u32;
@@ -113,7 +113,7 @@ fn arrange(numbers: &mut [u32], order: Order) {
 enum AnyCall {
     Moving(Caller),
     Staying(Visitor),
-    /// In a call that may move, by whoever has stopped the world.
+    /// In a call that could move, made by the goroutine or thread that has stopped the world.
     Stopped(Visitor, StoppedWorld),
 }
 
@@ -162,7 +162,7 @@ impl Drop for Locks<'_, '_> {
     }
 }
 
-/// Wakes those who watch the operation's channel and should look. (They are never async tasks.)
+/// Wakes the watchers of the operation's channel that should look again. (They are never async tasks.)
 ///
 /// # Safety
 /// The operation's lock is held.
@@ -184,7 +184,7 @@ pub(super) fn slot_for(cases: &[Case<'_>]) -> ValueSlot {
     ValueSlot::new(Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>()))
 }
 
-/// Does one of the operations. Returns its number among `cases`, and what it has come to. A value is in the slot.
+/// Does one of the operations. Returns its number among `cases`, and its outcome. A received value is in the slot.
 pub(super) fn select(
     cases: &[Case<'_>],
     mode: SelectMode,
@@ -230,7 +230,7 @@ fn select_with(
                     None => continue,
                 }
             }
-            // In a stopped world who has made the offer stands still: it counts as none.
+            // In a stopped world the offer counts as none: its sender is stopped, and can't compute its value.
             Polled::Offer if StoppedWorld::of_caller().is_none() => {
                 let [] = inside.conclude(locks, []);
                 parker = Some(ThreadParker::current());
@@ -251,7 +251,7 @@ fn select_with(
     }
 }
 
-/// Wakes the peer of an operation that was done, if it is an async task. If that panics the operation is undone: nobody will
+/// Calls the waker of the operation's peer, if that is an async task. If the waker panics, the operation is undone: nobody would
 /// complete it.
 #[inline]
 fn call_for(case: &Case<'_>, waker: Option<Waker>, chosen: Chosen<Waiter>, slot: *mut ()) -> Chosen<Waiter> {
@@ -322,11 +322,11 @@ enum SelectEnd {
     /// By a peer, at this operation.
     Verdict(usize, Verdict<Waiter>),
     TimedOut,
-    /// By time, but perhaps that of a channel: look again, with the patience that is left.
+    /// By time, perhaps that of a timer channel: look again, with the patience that is left.
     Look(Patience),
 }
 
-/// Waits as one who is queued at all channels.
+/// Queues a node at each channel, and waits.
 #[inline(never)]
 fn wait(
     locks: Locks<'_, '_>,
@@ -375,7 +375,7 @@ fn wait(
     }
 }
 
-/// Waits for the value of a sender that had none yet, and is claimed. `None`: it has changed its mind.
+/// Waits for the value of a `select` that was claimed and computes it now. `None`: it did not complete the send.
 #[cold]
 fn meet(
     locks: Locks<'_, '_>,
@@ -388,9 +388,9 @@ fn meet(
 ) -> Option<Chosen<Waiter>> {
     let ticket = Ticket::new();
     let node = Sudog::new(&ticket, FIRST_OUTCOME, slot);
-    // SAFETY: the locks are held; the sender is from `Offered`; the node lies in this frame until the delivery.
+    // SAFETY: the locks are held; the sender is from `Offered`; the node is in this frame until the delivery.
     unsafe { operation.bind(sender, &node) };
-    // The sender needs the lock to deliver, so it can't be too early. A `select` waits as a goroutine or a thread.
+    // The sender needs the lock to deliver, so it does not deliver before this waits. It is no async task.
     let _ = inside.wake(waiter);
     match (inside, parker) {
         (AnyCall::Moving(caller), _) => caller.wait(WaitReason::Select, |waiter| {
@@ -398,7 +398,7 @@ fn meet(
             drop(locks);
         }),
         (AnyCall::Staying(visitor) | AnyCall::Stopped(visitor, _), parker) => {
-            // Obtained before an offer is accepted.
+            // `Some`: an offer is declined unless the parker is there.
             let parker = parker.unwrap_or_else(ThreadParker::current);
             ticket.put(Waiter::Thread(parker.clone()));
             drop(locks);

@@ -1,6 +1,6 @@
 //! Several operations at once: [`Select`], and what the macros use.
 //!
-//! Invariant: what was chosen is completed or undone once. A [`SelectedOperation`] is the duty to complete it.
+//! Invariant: a chosen operation is completed or undone, once. Whoever has the [`SelectedOperation`] must do that.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -22,14 +22,13 @@ use super::value_slot::ValueSlot;
 use super::{Receiver, Sender};
 use crate::waiter::Waiter;
 
-/// Operations of which one is to be done: a `select` whose cases are not known when the program is written. The [`select!`]
-/// macro is easier where it suffices.
+/// A `select` whose cases are known only at run time. Where it suffices, the [`select!`] macro is easier.
 ///
-/// First the operations are added, by [`send`](Select::send) and [`recv`](Select::recv), which number them. Then one is
-/// selected (`select`, `try_select`, ...) and *must* be completed with the [`SelectedOperation`]; or it is found which one is ready
-/// (`ready`, `try_ready`, ...) and may then be done, or not.
+/// First add the operations, by [`send`](Select::send) and [`recv`](Select::recv), which number them. Then either select one
+/// (`select`, `try_select`, ...), which *must* be completed with the [`SelectedOperation`]; or find out which one is ready
+/// (`ready`, `try_ready`, ...), and do that or not.
 ///
-/// An operation is ready if it need not wait, also if that is because its channel is closed. Of several that are ready, each
+/// An operation is ready if it need not wait, which includes that its channel is closed. Of several that are ready, each
 /// has the same chance. A selection takes part in exactly one.
 ///
 /// ```
@@ -58,14 +57,14 @@ pub struct Select<'a> {
     order: Order,
 }
 
-// SAFETY: it holds references to senders and receivers, but moves values by their bytes only; to get one out, or in, the sender or
-// receiver itself is needed, on the same thread.
+// SAFETY: it has references to senders and receivers, but moves values by their bytes only. To get a value out or in, the caller
+// needs the sender or receiver itself, and so has it on its thread.
 unsafe impl Send for Select<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Select<'_> {}
 
 impl<'a> Select<'a> {
-    /// No operations yet.
+    /// A selection without operations.
     ///
     /// ```
     /// let sel = gosched::chan::Select::new();
@@ -75,7 +74,7 @@ impl<'a> Select<'a> {
         Select { cases: Vec::with_capacity(4), next_index: 0, order: Order::Fair }
     }
 
-    /// No operations yet; of several that are ready, the one added first is selected.
+    /// A selection without operations that selects, of several that are ready, the one that was added first.
     ///
     /// ```
     /// use gosched::chan::{Select, unbounded};
@@ -230,7 +229,7 @@ impl<'a> Select<'a> {
         run(&self.cases, SelectMode::Wait(Patience::Until(deadline)), self.order).ok_or(SelectTimeoutError)
     }
 
-    /// Finds an operation that is ready, if there is one. By the time it is done, others may have come first. Never moves.
+    /// Finds an operation that is ready, if there is one. Before the caller does it, others may have come first. Never moves.
     ///
     /// # Errors
     ///
@@ -250,7 +249,7 @@ impl<'a> Select<'a> {
         self.run_ready(SelectMode::Stay).ok_or(TryReadyError)
     }
 
-    /// Waits until an operation is ready, and returns its number. By the time it is done, others may have come first. A moving
+    /// Waits until an operation is ready, and returns its number. Before the caller does it, others may have come first. A moving
     /// call.
     ///
     /// # Panics
@@ -349,8 +348,8 @@ pub(super) fn run<'a>(cases: &[Case<'a>], mode: SelectMode, order: Order) -> Opt
     })
 }
 
-/// An operation that was selected and has to be completed, by [`send`](SelectedOperation::send) or
-/// [`recv`](SelectedOperation::recv): others count on it.
+/// An operation that was selected and must be completed, by [`send`](SelectedOperation::send) or
+/// [`recv`](SelectedOperation::recv): its peer may be waiting for that.
 ///
 /// # Panics
 ///
@@ -372,13 +371,13 @@ pub struct SelectedOperation<'a> {
     part: &'a dyn Part,
     handle: *const (),
     index: usize,
-    /// What it has come to; `None` once it is completed.
+    /// Its outcome; `None` once it is completed.
     chosen: Option<Chosen<Waiter>>,
     slot: ValueSlot,
     not_send: PhantomData<*mut ()>,
 }
 
-// As crossbeam's: what is chosen is whole, or undone by the destructor, whatever unwinds.
+// As crossbeam's: if something unwinds, the destructor undoes what was chosen.
 impl UnwindSafe for SelectedOperation<'_> {}
 impl RefUnwindSafe for SelectedOperation<'_> {}
 
@@ -445,7 +444,7 @@ impl SelectedOperation<'_> {
         self.complete_recv(r)
     }
 
-    /// As [`send`](SelectedOperation::send), for the macros too, which do without moving it about.
+    /// As [`send`](SelectedOperation::send), without a move of `self`: for the macros, too.
     #[inline]
     pub(super) fn complete_send<T>(&mut self, s: &Sender<T>, msg: T) -> Result<(), SendError<T>> {
         match self.take_chosen(s) {
@@ -455,7 +454,7 @@ impl SelectedOperation<'_> {
         }
     }
 
-    /// What a send on `s` has come to, for whoever completes it.
+    /// Takes the outcome of the send on `s`: the caller completes it.
     #[inline]
     pub(super) fn take_chosen<T>(&mut self, s: &Sender<T>) -> Option<Chosen<Waiter>> {
         assert!(core::ptr::from_ref(s).cast() == self.handle, "passed a sender that wasn't selected");
@@ -467,10 +466,10 @@ impl SelectedOperation<'_> {
     pub(super) fn complete_recv<T>(&mut self, r: &Receiver<T>) -> Result<T, RecvError> {
         assert!(core::ptr::from_ref(r).cast() == self.handle, "passed a receiver that wasn't selected");
         let value = match self.chosen.take() {
-            // SAFETY: chosen for this receiver, and taken out, so this is the one completion: a value of its is in the slot.
+            // SAFETY: chosen for this receiver, whose value is in the slot; and taken out, so this is the one completion.
             Some(Chosen::Value) => unsafe { self.slot.take() },
             Some(Chosen::ValueAndGarbage) => {
-                // SAFETY: as above; not dropped here if something panics, which nothing does.
+                // SAFETY: as above.
                 let value = ManuallyDrop::new(unsafe { self.slot.take() });
                 case::tidy(r);
                 ManuallyDrop::into_inner(value)

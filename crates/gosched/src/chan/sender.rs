@@ -67,7 +67,7 @@ impl<T> Sender<T> {
         ops::send(self.chan(), msg, Patience::Endless).map_err(|error| SendError(error.into_inner()))
     }
 
-    /// Sends a value if that takes no waiting. Never moves.
+    /// Sends a value if it can be sent without waiting. Never moves.
     ///
     /// # Errors
     ///
@@ -122,9 +122,9 @@ impl<T> Sender<T> {
         ops::send(self.chan(), msg, Patience::Until(deadline))
     }
 
-    /// Sends from async code: a future that waits instead of the thread.
+    /// Sends from async code: returns a future that waits without blocking the thread.
     ///
-    /// A future that is dropped before it is ready has not sent, and drops the value; one that is ready has.
+    /// A future that is dropped before it is ready drops the value, unless a receiver has got it already.
     ///
     /// ```
     /// use gosched::chan::bounded;
@@ -169,7 +169,7 @@ impl<T> Sender<T> {
         ops::look(self.chan(), |state| state.is_closed())
     }
 
-    /// Whether there is no value in the channel. Without a buffer there never is. Never moves.
+    /// Whether there is no value in the channel. A channel without a buffer is always empty. Never moves.
     ///
     /// ```
     /// let (s, _r) = gosched::chan::unbounded();
@@ -181,7 +181,7 @@ impl<T> Sender<T> {
         ops::look(self.chan(), |state| state.is_empty())
     }
 
-    /// Whether there is no place in the channel. Without a buffer there never is. Never moves.
+    /// Whether there is no place in the channel. A channel without a buffer is always full. Never moves.
     ///
     /// ```
     /// let (s, _r) = gosched::chan::bounded(1);
@@ -205,7 +205,7 @@ impl<T> Sender<T> {
         ops::look(self.chan(), |state| state.len())
     }
 
-    /// How many values it can hold; `None`: any number. Never moves.
+    /// How many values it can hold; `None` if there is no limit. Never moves.
     ///
     /// ```
     /// use gosched::chan::{bounded, unbounded};

@@ -1,7 +1,7 @@
-//! A channel shared by its senders and receivers: who counts them, and what the last one does.
+//! A channel shared by its senders and receivers: how they are counted, and what the last one does.
 //!
-//! Invariants: the memory is freed by the last handle of all. The last handle of a side closes the channel first, and the last
-//! receiver takes out the values that nobody will receive; both run users' destructors outside the runtime.
+//! Invariants: the side that goes second frees the memory. The last handle of a side closes the channel first, and the last
+//! receiver drops the values that nobody will receive; user code runs outside the runtime only.
 #![allow(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -15,7 +15,7 @@ use super::ops;
 use crate::panics::InTurn;
 use crate::waiter::Waiter;
 
-/// More handles than this can only be leaked ones.
+/// A process can't have more handles than this, unless it forgets them.
 const MOST: usize = isize::MAX as usize;
 
 pub(super) struct SharedChan<T> {
@@ -23,7 +23,7 @@ pub(super) struct SharedChan<T> {
     capacity: Option<usize>,
     senders: AtomicUsize,
     receivers: AtomicUsize,
-    /// One side is gone; the other one frees the memory.
+    /// One side has no handles any more; the other side frees the memory.
     half_gone: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl HandleSide for ReceivingSide {
     }
 }
 
-/// A pointer to a channel. Counted by [`Handle`].
+/// A pointer to a channel, which the counted [`Handle`]s keep alive.
 struct ChanPtr<T>(NonNull<SharedChan<T>>);
 
 /// A handle of one side.
@@ -71,7 +71,7 @@ pub(super) struct Handle<T, E: HandleSide> {
     end: PhantomData<E>,
 }
 
-// SAFETY: the channel moves values between threads and shares none.
+// SAFETY: the channel moves values between threads (`Send`), and gives out no references to them.
 unsafe impl<T: Send, E: HandleSide> Send for Handle<T, E> {}
 // SAFETY: as above.
 unsafe impl<T: Send, E: HandleSide> Sync for Handle<T, E> {}
@@ -122,7 +122,7 @@ impl<T, E: HandleSide> Clone for Handle<T, E> {
 
 impl<T, E: HandleSide> Drop for Handle<T, E> {
     fn drop(&mut self) {
-        // ORDERING: AcqRel: the last one comes after everything that the others of its side have done.
+        // ORDERING: AcqRel pairs with itself in the other handles of this side: the last one sees all that they have done.
         if E::count(self.shared.counted()).fetch_sub(1, Ordering::AcqRel) == 1 {
             let free = FreeSecond(self.shared.0);
             E::last(self);
@@ -131,13 +131,13 @@ impl<T, E: HandleSide> Drop for Handle<T, E> {
     }
 }
 
-/// Frees the memory if this side is the second one to go, also when a destructor has panicked.
+/// Frees the memory if this side is the second one to go, even if a destructor has panicked.
 struct FreeSecond<T>(NonNull<SharedChan<T>>);
 
 impl<T> Drop for FreeSecond<T> {
     fn drop(&mut self) {
-        // ORDERING: AcqRel: the second side comes after everything that the first one has done.
-        // SAFETY: not yet freed: of the two sides the second one does it.
+        // ORDERING: AcqRel pairs with itself on the other side: the second one sees all that the first one has done.
+        // SAFETY: not freed yet: the second side frees it, after this.
         if unsafe { self.0.as_ref() }.half_gone.swap(true, Ordering::AcqRel) {
             // SAFETY: nobody else has a handle.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });

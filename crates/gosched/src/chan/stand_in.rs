@@ -1,4 +1,4 @@
-//! Async tasks that wait for a channel of time. Timers wake goroutines, so a goroutine waits in the task's place.
+//! Async tasks that wait for a timer channel. Timers wake goroutines, so a goroutine waits in the task's place.
 
 use core::task::Waker;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,8 @@ use super::timer::TimerChan;
 use crate::sched::hide_current;
 use crate::thread::go_system;
 
-/// Wakes a task when a channel of time may have something for it. A goroutine does the waiting; it ends with this.
+/// Wakes a task when a timer channel may have a value, or is closed. A goroutine waits for that; when this is dropped and the
+/// channel [nudged](TimerChan::nudge), the goroutine ends.
 pub(super) struct StandIn(Arc<Mutex<Relay>>);
 
 /// What the task and the goroutine share.
@@ -26,16 +27,16 @@ enum Waiting {
     Over,
 }
 
-/// What a look has shown.
+/// What a poll has found.
 pub(super) enum TimePolled {
     Ready(Result<Instant, RecvError>),
-    /// Not yet; this stand-in will wake the task.
+    /// Not yet; this new stand-in will wake the task.
     Set(StandIn),
-    /// Not yet; the stand-in that was there will wake the task.
+    /// Not yet; the existing stand-in will wake the task.
     Still,
 }
 
-/// Receives from `chan`, or sees to it that the task is woken. `stand_in` is the one that was set before.
+/// Receives from `chan`, or arranges for the task to be woken. `stand_in` is the existing one.
 pub(super) fn poll(chan: &Arc<TimerChan>, stand_in: Option<&mut StandIn>, waker: &Waker) -> TimePolled {
     match chan.try_recv() {
         Ok(due) => return TimePolled::Ready(Ok(due)),
@@ -66,7 +67,7 @@ fn set(chan: &Arc<TimerChan>, waker: Waker) -> StandIn {
         relay.waits = Waiting::Over;
         let waker = relay.waker.clone();
         drop(relay);
-        // What others' code does on this goroutine, it does in the open.
+        // The waker is user code: dumps show this goroutine from here on.
         hide_current(false);
         waker.wake();
     });

@@ -1,4 +1,4 @@
-//! First come, first served: tests that have to know who waits already.
+//! First come, first served: tests that look inside, to know who waits already.
 
 use super::*;
 use std::process::ExitCode;
@@ -218,7 +218,7 @@ fn ready_takes_no_part() {
     });
 }
 
-/// Go 1.23's rule: whoever waits for a timer that is stopped or set anew gets no value of before.
+/// Go 1.23's rule: a receiver that waits for a timer that is stopped or reset gets no value of before.
 #[test]
 fn a_timer_that_is_set_anew() {
     use crate::chan::timer::TimerChan;

@@ -1,12 +1,13 @@
-//! Channels of time: a receiver whose value is due at some moment, once or again and again. No sender and no runtime timer
-//! is behind it: a receiver that comes too early waits with a deadline.
+//! Timer channels: a receiver whose value is due at some moment, once or periodically. They have no sender, and no timer of
+//! their own: a receiver that comes too early waits with a deadline.
 //!
 //! [`TimerChan`] is the core of [`after`](super::after), [`at`](super::at) and [`tick`](super::tick), and of
-//! `time::{Timer, Ticker}`, which stop and set it anew ([`TimerChan::set`]): those who wait then look again, so nobody gets a
-//! value that was due before it was stopped (Go 1.23's rule).
+//! `time::{Timer, Ticker}`, which stop and reset it ([`TimerChan::set`]): the waiters then look again, so nobody gets a
+//! value that was due before the stop (Go 1.23's rule). Without a time it is a *signal*, which is only closed: the `done` of
+//! contexts and goroutines.
 //!
-//! Invariants: `when` is when the next value is due, and nothing else says that there is one; taking the value moves `when`, under the
-//! lock, so each value is taken once.
+//! Invariant: there is a value, now or later, if and only if `when` is set. Taking the value changes `when`, under the lock, so each
+//! value is taken once.
 #![allow(unsafe_code)]
 
 use core::any::Any;
@@ -25,10 +26,10 @@ use crate::sched::{Caller, Inside, Limit, Visitor};
 use crate::timers::when_at;
 use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};
 
-/// A channel whose values come with time.
+/// A timer channel, or a signal.
 pub(crate) struct TimerChan {
     state: Lock<TimerChanState>,
-    /// Lives as long as somebody can receive.
+    /// Kept alive as long as somebody can receive.
     _keep: Option<Arc<dyn Any + Send + Sync>>,
     kind: MayClose,
 }
@@ -36,25 +37,25 @@ pub(crate) struct TimerChan {
 /// Who may close it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MayClose {
-    /// Anybody.
+    /// Anybody: it is a timer channel.
     Time,
-    /// Who made it: that it is closed says something.
+    /// Its maker only: it is a signal.
     Signal,
 }
 
 struct TimerChanState {
-    /// When the next value is due; `None`: never, unless it is set.
+    /// When the next value is due; `None`: never, unless it is reset.
     when: Option<Instant>,
-    /// How long after it the one after that is due; `None`: there is none.
+    /// The time between values; `None`: there is one value only.
     period: Option<Duration>,
     closed: bool,
     waiters: Queue<Waiter>,
 }
 
-/// What a look has shown.
+/// What `take` has found.
 enum Due {
     Value(Instant),
-    /// Not yet: then, or never.
+    /// Nothing yet. The next value is due at this time, or never.
     Wait(Option<Instant>),
     Closed,
 }
@@ -82,24 +83,24 @@ fn next(when: Instant, period: Duration, now: Instant) -> Option<Instant> {
     }
     let missed = now.duration_since(when).as_nanos() / period.as_nanos();
     let ahead = u32::try_from(missed + 1).ok().and_then(|periods| period.checked_mul(periods));
-    // A ticker that nobody has looked at for billions of periods begins anew.
+    // After billions of missed periods the ticks begin anew from now.
     ahead.and_then(|ahead| when.checked_add(ahead)).or_else(|| now.checked_add(period))
 }
 
 impl TimerChan {
-    /// A channel whose first value is due at `when`, and then one each `period`.
+    /// A timer channel whose first value is due at `when`, and then one each `period`.
     pub(crate) fn new(when: Option<Instant>, period: Option<Duration>) -> Arc<TimerChan> {
         let state = TimerChanState { when, period, closed: false, waiters: Queue::new() };
         Arc::new(TimerChan { state: Lock::new(state), _keep: None, kind: MayClose::Time })
     }
 
-    /// A channel that never has a value, and is closed some time. Whoever can receive from it keeps `keep` alive.
+    /// A signal: a channel that never has a value, and is closed at some time. Its receivers keep `keep` alive.
     pub(crate) fn signal(keep: Option<Arc<dyn Any + Send + Sync>>) -> Arc<TimerChan> {
         let state = TimerChanState { when: None, period: None, closed: false, waiters: Queue::new() };
         Arc::new(TimerChan { state: Lock::new(state), _keep: keep, kind: MayClose::Signal })
     }
 
-    /// Sets it anew. Returns whether a value was still to come: due or not, nobody had received it. Nobody will.
+    /// Resets it. Returns whether there was a value that nobody had received, due or not; nobody will receive it now.
     /// Never moves.
     pub(crate) fn set(&self, when: Option<Instant>, period: Option<Duration>) -> bool {
         self.change(|state| {
@@ -112,7 +113,7 @@ impl TimerChan {
         self.state.raw()
     }
 
-    /// When it is due.
+    /// When the next value is due.
     ///
     /// # Safety
     /// The lock is held.
@@ -130,12 +131,12 @@ impl TimerChan {
         })
     }
 
-    /// As [`close`](TimerChan::close), for whoever can receive: a signal is not theirs to give.
+    /// As [`close`](TimerChan::close), by a receiver, who can't close a signal.
     pub(super) fn close_by_receiver(&self) -> bool {
         self.kind == MayClose::Time && self.close()
     }
 
-    /// Lets those who wait look again.
+    /// Makes the waiters look again.
     pub(super) fn nudge(&self) {
         self.change(|_| ());
     }
@@ -145,7 +146,7 @@ impl TimerChan {
         let mut state = self.state.lock();
         let result = change(&mut state);
         while let Some(waiter) = state.waiters.end_first(Verdict::Again) {
-            // Never an async task: for those a goroutine waits.
+            // Never an async task: a goroutine waits in its place.
             let _ = visitor.wake(waiter);
         }
         result
@@ -176,7 +177,7 @@ impl TimerChan {
         self.recv_as(WaitReason::ChanReceive, patience)
     }
 
-    /// For a signal: waits until it is closed, as one who waits for what it says. Whether that came within the limit.
+    /// For a signal: waits until it is closed, for the given reason. Returns whether that was within the limit.
     pub(crate) fn await_close(&self, reason: WaitReason, limit: Limit) -> bool {
         self.recv_as(reason, Patience::of(limit)) == Err(RecvTimeoutError::Disconnected)
     }
@@ -210,7 +211,7 @@ impl TimerChan {
         }
     }
 
-    /// Waits until the limit, or until it is set anew.
+    /// Waits until the limit, or until it is changed.
     fn wait(
         &self,
         caller: Caller,
@@ -220,7 +221,7 @@ impl TimerChan {
     ) -> Next {
         let ticket = Ticket::new();
         let node = Sudog::new(&ticket, FIRST_OUTCOME, core::ptr::null_mut());
-        // SAFETY: the node lies in this frame, and is out of the queue when this returns.
+        // SAFETY: the node is in this frame, and is out of the queue when this returns.
         unsafe { state.waiters.push(&node) };
         let outcome = caller.wait_ticket(reason, limit, &ticket, || drop(state));
         if outcome < FIRST_OUTCOME {
@@ -231,7 +232,7 @@ impl TimerChan {
         if outcome == INTERRUPTED { Next::Stop } else { Next::Look }
     }
 
-    /// Waits until a value is due, or it is set anew or nudged; not at all if it is not `wanted`, which is asked under the lock.
+    /// Waits until a value is due, or it is changed or nudged. Does not wait if `wanted`, called under the lock, returns `false`.
     pub(super) fn wait_for_change(&self, wanted: impl FnOnce() -> bool) {
         let Ok(caller) = Caller::enter_moving() else { return };
         let state = self.state.lock();
@@ -256,7 +257,7 @@ impl Signal for TimerChan {
 enum Next {
     /// Looks again.
     Look,
-    /// Gives up: its context has ended, for which it was to wait no longer.
+    /// Gives up: its context has ended.
     Stop,
 }
 
@@ -266,7 +267,7 @@ fn sooner(limit: Limit, due: Option<Instant>) -> Limit {
     Limit { deadline: limit.deadline.into_iter().chain(due).min(), ..limit }
 }
 
-/// Waits for ever, or as long as patience lasts: there will be no value.
+/// Receives from `never`: waits as long as patience lasts.
 pub(super) fn never<T>(patience: Patience) -> Result<T, RecvTimeoutError> {
     let Some(limit) = patience.limit() else { return Err(RecvTimeoutError::Timeout) };
     let caller = match Caller::enter_moving() {
@@ -280,10 +281,10 @@ pub(super) fn never<T>(patience: Patience) -> Result<T, RecvTimeoutError> {
     Err(RecvTimeoutError::Timeout)
 }
 
-/// Receiving from a channel of time, as part of a selection. What is received is made from the moment it was due.
+/// Receiving from a timer channel, as part of a selection. The function makes the value from the moment at which it was due.
 pub(super) struct TimeOp<'c, T>(pub(super) &'c TimerChan, pub(super) fn(Instant) -> T);
 
-// SAFETY: all by the channel's own lock.
+// SAFETY: the state is accessed under the channel's own lock only.
 unsafe impl<T> Operation<Waiter> for TimeOp<'_, T> {
     fn raw_lock(&self) -> Option<&RawLock> {
         Some(self.0.raw_lock())

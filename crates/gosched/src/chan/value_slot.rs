@@ -1,7 +1,7 @@
-//! A place for one value whose type is known only to its operation: where a selection receives.
+//! A place for one value whose type only its operation knows: where a selection receives.
 //!
-//! Invariant: the memory is the slot's own: within it, or, for a large value, on the heap. It moves with the slot only while
-//! nobody points at it.
+//! Invariant: the slot owns the memory, which is within it, or, for a large value, on the heap. While somebody has a pointer into
+//! it, the slot is not moved.
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;
@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 
-/// Words within the slot.
+/// The number of words within the slot.
 const WORDS: usize = 8;
 
 #[repr(align(16))]
@@ -25,7 +25,7 @@ impl ValueSlot {
     pub(super) fn new(layout: Layout) -> ValueSlot {
         let fits = layout.size() <= size_of::<Inline>() && layout.align() <= align_of::<Inline>();
         let heap = (!fits).then(|| {
-            // SAFETY: what does not fit is not of size 0, or else is aligned more than usual: then one byte is asked for.
+            // `alloc` takes no size of 0: that of a value without a size that is aligned beyond `Inline`.
             let layout = if layout.size() == 0 { layout_of_one(layout) } else { layout };
             // SAFETY: not of size 0.
             let memory = unsafe { alloc(layout) };
@@ -49,7 +49,7 @@ impl ValueSlot {
     }
 }
 
-/// One byte with the alignment of `layout`.
+/// A layout with the alignment of `layout`, and that as its size.
 fn layout_of_one(layout: Layout) -> Layout {
     Layout::from_size_align(layout.align(), layout.align()).unwrap_or(layout)
 }

@@ -1,13 +1,13 @@
 //! Functions that run when a context ends: `Context::after_func`.
 //!
 //! Invariants:
-//! - who takes a function out of the list may run or drop it: the ender, which takes all, or the one who stops it;
-//! - whoever adds one looks under the list's lock whether the context has ended, and the ender takes that lock after winning
-//!   the end: so a function that is added while the context ends is found in the list, or is refused;
-//! - a function waits for as long as something can end its context, whoever still has it. One with a timer is kept alive
-//!   by its functions until it ends. One without, which nobody has any more, could end with its parent only: it leaves its
-//!   functions to that, when it is dropped ([`Funcs::move_to`]);
-//! - the lock is std's, held for a moment, outside the runtime. Functions are the user's: they are run and dropped without it.
+//! - whoever takes a function out of the list may run or drop it: the ender, which takes all, or [`AfterFunc::stop`];
+//! - `add_func` checks under the list's lock whether the context has ended, and the ender takes that lock after winning
+//!   the end. So a function that is added while the context ends is found in the list, or is started at once;
+//! - a function stays in a list as long as something can end its context, even if nobody has the context. A context with a
+//!   timer is kept alive by its functions until it ends. One without a timer that nobody has can end with its parent only:
+//!   when it is dropped, it moves its functions to the parent ([`Funcs::move_to`]);
+//! - the lock is std's, held for a moment, outside the runtime. Functions are the user's: they run and are dropped without it.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::node::{Bond, ContextNode};
 use crate::sched;
 
-/// A function, and where it was given.
+/// A function, and where `after_func` was called.
 pub(super) struct EndFunc {
     f: Box<dyn FnOnce() + Send>,
     place: &'static Location<'static>,
@@ -32,7 +32,7 @@ impl EndFunc {
         EndFunc { f: Box::new(f), place }
     }
 
-    /// Runs it in a new goroutine, with the values of the context that has ended, but not ended itself.
+    /// Runs it in a new goroutine, under a context with the values of `ended` that has not ended itself.
     pub(super) fn start(self, ended: &Arc<ContextNode>) {
         let context = ContextNode::derive(Some(ended), Bond::Apart, None, None);
         let goroutine = sched::prepare(self.place, Some(context), self.f);
@@ -69,17 +69,17 @@ impl Funcs {
         func
     }
 
-    /// By the ender.
+    /// By the ender, and when the context is dropped.
     pub(super) fn take_all(&self) -> impl Iterator<Item = EndFunc> + use<> {
         let mut pending = self.lock();
         let (funcs, keep) = (core::mem::take(&mut pending.funcs), pending.keep.take());
         drop(pending);
-        // The ender has the context, too.
+        // Not the last count: the caller has the context, too.
         drop(keep);
         funcs.into_values()
     }
 
-    /// Of a context that is going away: its functions become `parent`'s, or start if that has ended.
+    /// When the context is dropped: moves its functions to `parent`, or starts them if that has ended.
     pub(super) fn move_to(&self, parent: &Arc<ContextNode>) {
         for func in self.take_all() {
             let _ = parent.add_func(func);
@@ -90,7 +90,7 @@ impl Funcs {
 impl ContextNode {
     /// Adds a function and returns its number; starts it if the context has ended.
     fn add_func(self: &Arc<ContextNode>, func: EndFunc) -> Option<u64> {
-        // A deadline that has passed ends it here, before the list's lock is taken.
+        // If the deadline has passed, this ends the context, before the list's lock is taken.
         let _ = self.error();
         let mut pending = self.funcs.lock();
         if self.has_ended() {
@@ -134,10 +134,8 @@ impl AfterFunc {
         AfterFunc { node, number }
     }
 
-    /// Stops it. Returns whether it did: `false` if the function was started or stopped before. Does not wait for one that
-    /// runs. Never moves.
-    ///
-    /// A function that was kept from running is dropped in this call.
+    /// Keeps the function from running, and drops it. Returns whether it did: `false` if the function was started or stopped
+    /// before. Does not wait for a function that runs. Never moves.
     ///
     /// ```
     /// let ctx = gosched::context::background().with_cancel();

@@ -1,5 +1,5 @@
-//! The errors of sends and receives that end with the context, in the manner of those of `chan`: the one that carries a value
-//! has a `Debug` of its own, so that the value need have none.
+//! The errors of sends and receives that end with the context, in the style of those of `chan`: the `Debug` of the one that
+//! carries a value does not need the value's.
 
 use core::error::Error;
 use core::fmt;
@@ -7,8 +7,7 @@ use core::fmt;
 use super::ContextError;
 use crate::chan::{RecvError, SendError};
 
-/// An error of [`recv_ctx`](crate::chan::Receiver::recv_ctx): the channel is closed, or the context has ended. One is never
-/// mistaken for the other.
+/// An error of [`recv_ctx`](crate::chan::Receiver::recv_ctx): the channel is closed, or the context has ended.
 ///
 /// ```
 /// use gosched::chan::bounded;

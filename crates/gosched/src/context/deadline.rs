@@ -1,5 +1,5 @@
-//! What ends a context at its deadline: a timer that starts a goroutine, which was made for it beforehand and costs no
-//! more than its header until then. The goroutine knows the context weakly: a context that nobody has any more goes away at
+//! What ends a context at its deadline: a timer that starts a goroutine, which is prepared beforehand and costs only
+//! its header until then. The goroutine has a weak reference to the context: a context without owners is dropped at
 //! once, and its timer with it.
 #![allow(unsafe_code)]
 
@@ -31,7 +31,7 @@ impl DeadlineTimer {
     /// Sets it to end the context at `deadline`, once.
     ///
     /// # Safety
-    /// It stays where it is, and is cancelled before it goes.
+    /// It is not moved, and is cancelled before it is dropped.
     pub(super) unsafe fn set(&self, deadline: Instant) {
         let when = when_at(deadline);
         let _inside = Worker::enter();
@@ -39,14 +39,14 @@ impl DeadlineTimer {
         unsafe { sched::arm_here(&self.timer, when) };
     }
 
-    /// It ends nothing any more. Not inside the runtime.
+    /// Stops the timer, and drops the goroutine if that was not started. Not inside the runtime.
     pub(super) fn cancel(&self) {
         let disarmed = {
             let _inside = Worker::enter();
             self.timer.disarm()
         };
         if disarmed == Disarmed::InTime {
-            // SAFETY: disarmed in time, which happens once: the goroutine was not started, and nobody else knows it.
+            // SAFETY: disarmed in time, which happens once: the goroutine was not started, and nobody else has it.
             unsafe { self.ender.discard() };
         }
     }

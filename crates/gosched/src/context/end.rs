@@ -1,10 +1,10 @@
 //! Whether a context has ended, and why: one word.
 //!
 //! Invariants:
-//! - the word goes from LIVE to what ended it once, by compare-and-swap; so error and cause are decided together, and whoever
-//!   sees the one sees the other;
-//! - a word that points to a [`Cause`] owns a count of it, until it is dropped. Sharing adds a count and frees nothing, so
-//!   it may be done under a lock; the cause itself is the user's, and is dropped where a context is: outside the runtime.
+//! - the word changes once, by compare-and-swap, from LIVE to what ended the context. So error and cause are set together, and
+//!   nobody sees one without the other;
+//! - a word that points to a [`Cause`] owns a count of it, until the word is dropped. Cloning an [`EndReason`] adds a count and
+//!   frees nothing, so it may be done under a lock. The cause is the user's, and is dropped outside the runtime only.
 #![allow(unsafe_code)]
 
 use core::error::Error;
@@ -18,7 +18,7 @@ const LIVE: *mut Cause = null_mut();
 const CANCELLED: *mut Cause = without_provenance_mut(1);
 const EXCEEDED: *mut Cause = without_provenance_mut(2);
 
-/// What somebody gave as the reason for cancelling. In an `Arc` of its own, so that a pointer to it is one word.
+/// What the user gave as the reason for cancelling. In an `Arc` of its own, so that a pointer to it is one word.
 pub(super) struct Cause(Arc<dyn Error + Send + Sync>);
 
 /// Why a context ends.
@@ -40,7 +40,7 @@ impl EndReason {
         }
     }
 
-    /// What was given, else the error itself.
+    /// The user's cause, else the error itself.
     pub(super) fn cause(&self) -> Arc<dyn Error + Send + Sync> {
         match self {
             EndReason::Cancelled(Some(cause)) => Arc::clone(&cause.0),
@@ -57,7 +57,7 @@ impl EndReason {
     }
 
     /// # Safety
-    /// The word came from `into_word`, and its count is the caller's to give.
+    /// The word came from `into_word`, and the caller gives up a count that it owns.
     unsafe fn from_word(word: *mut Cause) -> Option<EndReason> {
         match word {
             LIVE => None,
@@ -77,7 +77,7 @@ impl EndWord {
         EndWord(AtomicPtr::new(LIVE))
     }
 
-    /// Whether it ends by this call. Frees nothing.
+    /// Ends it, unless it has ended; returns whether this call has. Frees nothing.
     pub(super) fn win(&self, why: &EndReason) -> bool {
         let word = why.clone().into_word();
         // ORDERING: Release pairs with the Acquire in `error` and `why`.
@@ -91,7 +91,7 @@ impl EndWord {
 
     /// Why it has ended, as far as is known.
     pub(super) fn error(&self) -> Option<ContextError> {
-        // ORDERING: Acquire pairs with the Release in `win`: who sees the end sees what came before it.
+        // ORDERING: Acquire pairs with the Release in `win`: what was done before the end is visible.
         match self.0.load(Ordering::Acquire) {
             LIVE => None,
             EXCEEDED => Some(ContextError::DeadlineExceeded),
@@ -104,7 +104,7 @@ impl EndWord {
         // ORDERING: as in `error`.
         let word = self.0.load(Ordering::Acquire);
         if !matches!(word, LIVE | CANCELLED | EXCEEDED) {
-            // SAFETY: the word owns a count, and keeps it: it does not change any more.
+            // SAFETY: the word owns a count, and keeps it: a word that is not LIVE does not change.
             unsafe { Arc::increment_strong_count(word.cast_const()) };
         }
         // SAFETY: a count was added for it just now, if it needs one.

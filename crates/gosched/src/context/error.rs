@@ -16,9 +16,9 @@ use std::io;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ContextError {
-    /// Somebody called [`cancel`](super::Context::cancel) on it, or on one that it comes from.
+    /// Somebody called [`cancel`](super::Context::cancel) on it, or on one that it is derived from.
     Cancelled,
-    /// Its deadline has passed, or that of one that it comes from.
+    /// Its deadline has passed, or that of one that it is derived from.
     DeadlineExceeded,
 }
 
@@ -37,9 +37,9 @@ impl ContextError {
     /// The context's error in what I/O returned, if that is why it failed.
     ///
     /// I/O that ends with its context fails with an error that carries the `ContextError` inside (see
-    /// [`From<ContextError>`](#impl-From<ContextError>-for-Error)): it is what [`io::Error::get_ref`] refers to, and is found
-    /// there by its type. Whoever passes an I/O error on may wrap it: an `io::Error` inside another one and the
-    /// [sources](Error::source) of other errors are looked through, too.
+    /// [`From<ContextError>`](#impl-From<ContextError>-for-Error)): [`io::Error::get_ref`] returns it, and a downcast
+    /// finds it. An I/O error may be wrapped: this also looks into an `io::Error` inside another one, and through the
+    /// [sources](Error::source) of other errors.
     ///
     /// ```
     /// use gosched::context::{self, ContextError};
@@ -63,7 +63,7 @@ impl ContextError {
                 return Some(*found);
             }
             inner = match error.downcast_ref::<io::Error>() {
-                // Its source is that of the error inside, which would be passed over.
+                // Its `source` is that of the error inside: it would skip the error inside itself.
                 Some(wrapped) => wrapped.get_ref().map(|inner| inner as &(dyn Error + 'static)),
                 None => error.source(),
             };
@@ -72,8 +72,8 @@ impl ContextError {
     }
 }
 
-/// How I/O fails when its context has ended: `TimedOut` at a deadline, `Other` if cancelled. (Never `Interrupted`, after which
-/// std would try again.) The `ContextError` is inside it, where [`ContextError::of`] finds it.
+/// The error of I/O whose context has ended: `TimedOut` at a deadline, `Other` if cancelled. (Never `Interrupted`, after which
+/// std would try again.) The `ContextError` is inside, where [`ContextError::of`] finds it.
 ///
 /// ```
 /// use gosched::context::ContextError;

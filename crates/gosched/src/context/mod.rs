@@ -8,14 +8,14 @@
 //! |---|---|
 //! | [`time::sleep`](crate::time::sleep), `sleep_until` | return its error ([`thread::sleep`](crate::thread::sleep) keeps its promise and is not cut short) |
 //! | I/O | fails: [`TimedOut`](std::io::ErrorKind::TimedOut) at a deadline, [`Other`](std::io::ErrorKind::Other) if cancelled, never `Interrupted`; [`ContextError::of`] finds the error inside |
-//! | [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx), [`send_ctx`](crate::chan::Sender::send_ctx) | tell it from a closed channel; a value that was not sent comes back |
+//! | [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx), [`send_ctx`](crate::chan::Sender::send_ctx) | return an error of their own, not that of a closed channel; a value that was not sent comes back |
 //! | [`join_ctx`](crate::JoinHandle::join_ctx), [`Mutex::lock_ctx`](crate::sync::Mutex::lock_ctx), [`Condvar::wait_ctx`](crate::sync::Condvar::wait_ctx), [`Semaphore::acquire_ctx`](crate::sync::Semaphore::acquire_ctx), [`WaitGroup::wait_ctx`](crate::sync::WaitGroup::wait_ctx) | return its error, and wait no more |
 //! | `select!` | takes it as a case, as in Go: `recv(context::current().done()) -> _ => …` |
 //!
-//! Everything else is exactly its model, context or not: plain sends and receives, iterators, `select!`, the channels of timers, locks,
-//! joins, waits and `park`. So a cancelled context is never mistaken for a closed channel.
+//! Everything else ignores the context and behaves as its model: plain sends and receives, iterators, `select!`, the channels of
+//! timers, locks, joins, waits and `park`. So a cancelled context is never mistaken for a closed channel.
 //!
-//! What is ready at once still succeeds under a context that has ended: only what would have to wait fails.
+//! A call that need not wait still succeeds under a context that has ended: only a call that would have to wait fails.
 //!
 //! ```
 //! use gosched::{context, go, time};
@@ -60,10 +60,10 @@ pub use error::ContextError;
 pub(crate) use node::ContextNode;
 pub(crate) use slot::{ContextSlot, EnteredContext, inherited, interrupts_of, interrupts_of_thread};
 
-/// What a piece of work is done under: whether it is still wanted, until when, and values that go with it.
+/// Says of a piece of work whether it is still wanted, and until when; and carries values for it.
 ///
-/// Clones are the same context. Derived contexts (`with_…`) end when the one they come from does; ending one of them does
-/// not touch that. Nothing here is a moving call.
+/// Clones are the same context. A derived context (`with_…`) ends when its parent does; its own end does not end the parent.
+/// Nothing here is a moving call.
 ///
 /// ```
 /// use gosched::context::background;
@@ -81,7 +81,7 @@ pub struct Context(Option<Arc<ContextNode>>);
 impl UnwindSafe for Context {}
 impl RefUnwindSafe for Context {}
 
-/// The context that never ends and carries nothing, from which all others come.
+/// The context that never ends and carries no values, from which all others are derived.
 ///
 /// ```
 /// let root = gosched::context::background();
@@ -109,8 +109,8 @@ pub fn current() -> Context {
     Context(slot::current())
 }
 
-/// Runs `f` with `ctx` as the current context, for it and for the goroutines that are started inside. Afterwards, also after
-/// a panic, the one before is current again.
+/// Runs `f` with `ctx` as the current context of `f` and of the goroutines that are started inside. Afterwards, even after
+/// a panic, the previous context is current again.
 ///
 /// Not a moving call by itself; `f` may make some. On a thread that is not a goroutine it holds for that thread.
 ///
@@ -133,7 +133,7 @@ where
     f()
 }
 
-/// As [`enter`], until what this returns is dropped, by the same goroutine or thread.
+/// As [`enter`], until the guard that this returns is dropped, by the same goroutine or thread.
 pub(crate) fn make_current(ctx: &Context) -> EnteredContext<'_> {
     EnteredContext::new(ctx)
 }
@@ -143,7 +143,7 @@ pub(crate) fn current_error() -> Option<ContextError> {
     slot::current()?.error()
 }
 
-/// Why the current context has ended, for one whose wait was ended by just that.
+/// Why the current context has ended, for a caller whose wait it has ended.
 pub(crate) fn why_ended() -> ContextError {
     current_error().unwrap_or_else(|| fatal!("a wait ended with a context that has not ended"))
 }
@@ -185,7 +185,7 @@ impl Context {
     ///
     /// let soon = Instant::now() + Duration::from_secs(1);
     /// let ctx = background().with_deadline(soon);
-    /// // A later deadline changes nothing for those that come from it.
+    /// // A later deadline has no effect on a derived context.
     /// let child = ctx.with_timeout(Duration::from_secs(60));
     /// assert_eq!(child.deadline(), Some(soon));
     /// ```
@@ -211,7 +211,7 @@ impl Context {
         Context(Some(ContextNode::derive(self.0.as_ref(), Bond::Child, deadline, value)))
     }
 
-    /// The value of type `V` that was added last, by this context or one that it comes from.
+    /// The value of type `V` that was added last, to this context or to one that it is derived from.
     ///
     /// ```
     /// let ctx = gosched::context::background().with_value(1_u8).with_value("two").with_value(3_u8);
@@ -227,7 +227,7 @@ impl Context {
             .and_then(|value| Arc::clone(value).downcast().ok())
     }
 
-    /// Ends this context and all that come from it, unless they have ended. Does nothing to [`background`].
+    /// Ends this context and all that are derived from it, unless they have ended. Does nothing to [`background`].
     ///
     /// ```
     /// use gosched::context::{ContextError, background};
@@ -243,9 +243,9 @@ impl Context {
         }
     }
 
-    /// As [`cancel`](Context::cancel), and [`cause`](Context::cause) tells why: for this context and for those that end by
-    /// this call. [`err`](Context::err) is [`Cancelled`](ContextError::Cancelled) all the same. If it has ended already, the
-    /// cause is dropped: the first one stays.
+    /// As [`cancel`](Context::cancel), and sets what [`cause`](Context::cause) returns, for this context and for those that end
+    /// by this call. [`err`](Context::err) still returns [`Cancelled`](ContextError::Cancelled). If the context has ended
+    /// already, `cause` is dropped: the first one stays.
     ///
     /// ```
     /// use gosched::context::{ContextError, background};
@@ -277,7 +277,7 @@ impl Context {
         self.err().is_some()
     }
 
-    /// Why it has ended; `None` if it has not. Never changes again once it has.
+    /// Why it has ended; `None` if it has not. Does not change after that.
     ///
     /// ```
     /// use gosched::context::{ContextError, background};
@@ -292,9 +292,9 @@ impl Context {
         self.0.as_ref()?.error()
     }
 
-    /// What ended it, in the words of whoever did: the cause given to [`cancel_with`](Context::cancel_with), here or on one that
-    /// it comes from; the [`ContextError`] itself if none was given, and at a deadline. `None` if it has not ended. Never
-    /// changes again once it has.
+    /// The cause given to the call of [`cancel_with`](Context::cancel_with) that ended it, on this context or on one that it is
+    /// derived from; the [`ContextError`] if [`cancel`](Context::cancel) or a deadline ended it. `None` if it has not ended. Does
+    /// not change after that.
     ///
     /// ```
     /// use gosched::context::{ContextError, background};
@@ -316,8 +316,8 @@ impl Context {
         Some(self.0.as_ref()?.why()?.cause())
     }
 
-    /// A context with the values of this one that does not end with it and has no deadline: for what must be done all the
-    /// same, such as cleaning up. It ends when it is [cancelled](Context::cancel) itself.
+    /// A context with the values of this one that does not end with it and has no deadline: for work that must be done in any
+    /// case, such as cleaning up. It ends when it is [cancelled](Context::cancel) itself.
     ///
     /// ```
     /// let request = gosched::context::background().with_value("request 7").with_cancel();
@@ -335,10 +335,10 @@ impl Context {
     /// Runs `f` in a goroutine of its own when the context ends; at once if it has ended. [`AfterFunc::stop`] keeps it from
     /// running; dropping the `AfterFunc` does not.
     ///
-    /// `f` runs under what [`without_cancel`](Context::without_cancel) gives, so that it can still wait and do I/O. The context
-    /// need not be kept: `f` runs at its deadline, or when its parent ends, also if nobody has the context any more. (In the
-    /// latter case it has the parent's values.) One that nobody can end is forgotten, and `f` is dropped. So an `f` that owns the
-    /// context itself keeps it until it ends.
+    /// `f` runs under what [`without_cancel`](Context::without_cancel) returns, so that it can still wait and do I/O. The context
+    /// need not be kept: even if nobody has it any more, `f` runs at its deadline, or when its parent ends. (In the
+    /// latter case `f` sees the parent's values.) If nothing can end the context any more, `f` is dropped. An `f` that owns
+    /// the context itself keeps it alive until it ends.
     ///
     /// ```
     /// use gosched::{chan, context};
@@ -358,12 +358,12 @@ impl Context {
         F: FnOnce() + Send + 'static,
     {
         let func = EndFunc::new(Location::caller(), f);
-        // The background never ends; nor does one that comes from it and that nobody has.
+        // The background never ends; nor does a new context that nobody else has.
         let node = self.0.clone().unwrap_or_else(|| ContextNode::derive(None, Bond::Apart, None, None));
         AfterFunc::new(node, func)
     }
 
-    /// A channel that never has a value and is closed when the context ends: for `select!`. Of [`background`] it never is.
+    /// A channel that never has a value and is closed when the context ends: for `select!`. That of [`background`] is never closed.
     ///
     /// ```
     /// use gosched::{chan, context, select};
@@ -388,7 +388,7 @@ impl Context {
         self.0.clone()
     }
 
-    /// When it ends at the latest: the earliest deadline of its own and of those it comes from.
+    /// When it ends at the latest: the earliest of its own deadline and those of the contexts that it is derived from.
     ///
     /// ```
     /// use std::time::{Duration, Instant};

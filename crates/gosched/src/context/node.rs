@@ -1,19 +1,20 @@
-//! The tree of contexts: who ends with whom.
+//! The tree of contexts: which contexts end together.
 //!
-//! A node keeps its parent alive, never the other way round: the parent knows its children by address. A child leaves its
-//! parent's list before its memory goes; so whoever holds the lock of a list may look at the nodes in it.
+//! A node keeps its parent alive, never the other way round: the parent has the addresses of its children. A child leaves its
+//! parent's list before its memory is freed. So the nodes in a list are valid while its lock is held.
 //!
 //! Invariants:
-//! - `end` is won once (`end.rs`). Who wins it is the *ender*: it alone uses `ended_link`, empties the lists of children, of
-//!   waiters and of functions, and tells `done`.
-//! - A node is in its parent's list from its making until its end or its parent's, or until it is
+//! - `end` is won once (`end.rs`). The winner is the *ender*: it alone uses `ended_link`, empties the lists of children and of
+//!   waiters, closes `done` and starts the functions.
+//! - A node is in its parent's list from its creation until its parent ends, or until it is
 //!   dropped; `siblings`, its links, belong to the parent's lock. No two of these locks are held at
-//!   once. One that stands [apart](Bond::Apart) is never in it, and has its parent for the values
+//!   once. A node that is [apart](Bond::Apart) is never in a list, and has its parent for the values
 //!   only.
-//! - Whoever adopts a child looks at `end` under the list's lock, and the ender takes that lock after winning `end`: so a
-//!   child that is born while its parent ends is found in the list, or is told.
-//! - Locks are taken inside the runtime, and nothing is dropped there: values and causes are the user's.
-//! - An end is told to all whom it concerns before anything of the user's is dropped: that may panic.
+//! - `adopt` checks `end` under the list's lock, and the ender takes that lock after winning `end`. So a
+//!   child that is created while its parent ends is found in the list, or is ended by its creator.
+//! - The locks of children and of waiters are taken inside the runtime, and nothing is dropped there: values and causes are
+//!   the user's.
+//! - All waiters, channels and functions learn of an end before anything of the user's is dropped: that may panic.
 //!
 //! Neither the end nor the drop of a long chain of contexts recurses.
 #![allow(unsafe_code)]
@@ -41,12 +42,12 @@ use crate::waiter::{INTERRUPTED, Waiter};
 /// What a context may carry.
 pub(super) type ContextValue = Arc<dyn Any + Send + Sync>;
 
-/// What ties a context to the one that it comes from.
+/// How a context depends on its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bond {
-    /// It ends with it, and has its values.
+    /// It ends with its parent, and has the parent's values.
     Child,
-    /// It has its values.
+    /// It has the parent's values only.
     Apart,
 }
 
@@ -60,18 +61,18 @@ pub(crate) struct ContextNode {
     pub(super) deadline: Option<Instant>,
     pub(super) value: Option<ContextValue>,
     end: EndWord,
-    /// Those who wait under it.
+    /// The waits that it ends.
     pub(super) interrupts: Interrupts<Waiter>,
     children: Lock<DoubleList<ContextNode>>,
     /// Under the parent's lock.
     siblings: Links<ContextNode>,
-    /// The ender's.
+    /// Used by the ender only.
     ended_link: Cell<*const ContextNode>,
-    /// What `done` gave out, while somebody has it: that keeps the node alive.
+    /// The channel that `done` returned, as long as it has receivers. It keeps the node alive.
     done: Mutex<Weak<TimerChan>>,
     /// What runs at the end.
     pub(super) funcs: Funcs,
-    /// Rings at its own deadline, if no ancestor's is earlier.
+    /// Ends it at its own deadline; `None` if an ancestor's is earlier.
     deadline_timer: Option<DeadlineTimer>,
 }
 
@@ -89,7 +90,7 @@ unsafe impl DoublyLinked for ContextNode {
 }
 
 impl ContextNode {
-    /// One that comes from `parent`, or from the background.
+    /// A node derived from `parent`, or from the background.
     pub(super) fn derive(
         parent: Option<&Arc<ContextNode>>,
         bond: Bond,
@@ -116,7 +117,7 @@ impl ContextNode {
             deadline_timer: own.filter(|_| !late).map(|_| DeadlineTimer::new(this.clone())),
         });
         if let (Some(timer), Some(own)) = (&node.deadline_timer, own) {
-            // SAFETY: the timer lies in the node, whose destructor cancels it.
+            // SAFETY: the timer is in the node, which does not move, and whose destructor cancels it.
             unsafe { timer.set(own) };
         }
         if let Some(why) = ends_with.and_then(|parent| parent.adopt(&node)) {
@@ -142,12 +143,12 @@ impl ContextNode {
         self.end.error()
     }
 
-    /// Whether it ends by itself, at a deadline of its own.
+    /// Whether it has a timer for a deadline of its own.
     pub(super) fn has_timer(&self) -> bool {
         self.deadline_timer.is_some()
     }
 
-    /// Whether it has ended, as far as is known.
+    /// Whether it has ended, without a look at the deadline.
     pub(super) fn has_ended(&self) -> bool {
         self.end.error().is_some()
     }
@@ -165,7 +166,7 @@ impl ContextNode {
         }
     }
 
-    /// Makes `child` one that ends with this; says why, if this has ended.
+    /// Adds `child` to the list, so that it ends with this node. If this node has ended, returns why.
     fn adopt(&self, child: &ContextNode) -> Option<EndReason> {
         let _inside = Worker::enter();
         let mut children = self.children.lock();
@@ -184,7 +185,7 @@ impl ContextNode {
         unsafe { self.children.lock().remove(child) };
     }
 
-    /// Ends it and all that end with it, unless it has ended: their waiters are woken, their functions are started.
+    /// Ends it and its descendants, unless it has ended: wakes their waiters, closes their channels, starts their functions.
     pub(super) fn end(&self, why: &EndReason) {
         let Some(this) = self.this.upgrade() else { return };
         if !self.end.win(why) {
@@ -197,7 +198,7 @@ impl ContextNode {
         while let Some(node) = todo.pop() {
             end_all(&mut node.children.lock(), why, &mut todo);
             node.interrupts.end(INTERRUPTED, |waiter| {
-                // Who waits under a context is a goroutine or a thread: no waker comes back.
+                // These waiters are goroutines or threads: no waker comes back.
                 let _ = visitor.wake(waiter);
             });
             ended.push(node);
@@ -208,7 +209,7 @@ impl ContextNode {
             node.tell();
             told.push(node);
         }
-        // Only now that everybody knows: if nobody else has it, what the user has put into it goes with it.
+        // Last, because this may drop the user's values, and that may panic.
         let mut drops = InTurn::new();
         while let Some(node) = told.pop() {
             drops.call(|| drop(node));
@@ -216,7 +217,7 @@ impl ContextNode {
         drops.finish();
     }
 
-    /// Tells those who do not wait under it that it has ended. By the ender, outside the runtime.
+    /// Cancels the timer, closes `done` and starts the functions. By the ender, outside the runtime.
     fn tell(self: &Arc<ContextNode>) {
         if let Some(timer) = &self.deadline_timer {
             timer.cancel();
@@ -237,7 +238,7 @@ impl ContextNode {
             done
         });
         drop(known);
-        // The ender wins the end first and asks for the channel then: if it did not find this one, its end is seen here.
+        // The ender first wins `end` and then looks for the channel. If it did not find this one, the end is visible here.
         if self.error().is_some() {
             done.close();
         }
@@ -257,19 +258,20 @@ impl Drop for ContextNode {
         }
         let mut parent = self.leave();
         while let Some(node) = parent {
-            // If we alone have it, it goes now: its parent is taken out first, so that its drop does not come here.
+            // If this is the last count, `node` is dropped now: its parent is taken out first, so that its `drop` does not recurse.
             parent = if node.is_last_count() { node.leave() } else { None };
         }
     }
 }
 
 impl ContextNode {
-    /// Whether the caller has the only count of this node, and nobody who may get another asks for its parent.
+    /// Whether the caller has the only count of this node, and nobody who can still get a count uses its parent.
     ///
-    /// Others can get a count by address, in two ways. The ender of its parent finds it in that one's list; what it starts
-    /// then may ask for values, and so for the parent. So the node leaves the list first: an ender that came before has
-    /// taken its count under the same lock, and is seen. Its own timer ends it, and asks for no parent: with functions to start
-    /// the timer would have a count already (`after.rs`).
+    /// There are two ways to get a count without having one. The ender of the parent finds the node in the parent's list;
+    /// the functions that it starts may look for values, and so use the parent. So the node leaves the list first: an ender
+    /// that came before has taken its count under the same lock, and `strong_count` shows it. And the node's own timer
+    /// upgrades its weak reference. It does not use the parent: with functions to start, the node would have a count
+    /// already (`after.rs`).
     fn is_last_count(self: &Arc<ContextNode>) -> bool {
         let is_only = || Arc::strong_count(self) == 1;
         if !is_only() {
@@ -279,13 +281,13 @@ impl ContextNode {
             parent.disown(self);
         }
         let last = is_only();
-        // ORDERING: Acquire pairs with the Release with which others have given up their counts: they are through with the
+        // ORDERING: Acquire pairs with the Release with which others have given up their counts: they no longer use the
         // parent.
         fence(Ordering::Acquire);
         last
     }
 
-    /// Leaves its parent's list, and gives up its parent, which takes over what runs at the end.
+    /// Leaves its parent's list, moves its functions to the parent, and returns the parent.
     fn leave(&self) -> Option<Arc<ContextNode>> {
         // SAFETY: nobody has a `Context` of this node: it is being dropped, or its only owner is about to drop it.
         let parent = unsafe { (*self.parent.get()).take() }?;
@@ -297,11 +299,11 @@ impl ContextNode {
     }
 }
 
-/// Empties a list of children. Those that end by this go to `todo`; one that is just being dropped
-/// does not: nobody can tell.
+/// Empties a list of children. Those that end by this go to `todo`, except one that is just being
+/// dropped: nobody has it.
 fn end_all(children: &mut DoubleList<ContextNode>, why: &EndReason, todo: &mut Chain) {
     while let Some(child) = children.pop_front() {
-        // SAFETY: it takes the lock, which the caller holds, before its memory goes.
+        // SAFETY: before its memory is freed it takes this lock, which the caller holds.
         let child = unsafe { child.as_ref() };
         if child.end.win(why)
             && let Some(child) = child.this.upgrade()

@@ -1,10 +1,10 @@
-//! Where the current context stands: a word in the goroutine's header, or one of a foreign thread's own.
+//! Where the current context is stored: in a word of the goroutine's header, or in a thread-local of a foreign thread.
 //!
 //! Invariants:
-//! - A goroutine is born with one count of its creator's context, which its slot owns until its end.
-//! - `enter` puts another context there that its caller lends for the time being, and puts back what it found; so at its
-//!   end the goroutine finds its own. A thread's slot owns nothing: what is in it is lent.
-//! - Only the goroutine or thread itself reads or changes its slot. So a context that is current stays alive while its
+//! - A goroutine is created with one count of its creator's context, which its slot owns until its end.
+//! - `enter` puts another context there, which its caller lends to it, and restores the previous one. So at its
+//!   end the goroutine finds its own. A foreign thread's slot owns nothing: what is in it is lent.
+//! - Only the goroutine or thread itself reads or changes its slot, once it runs. So a context that is current stays alive while its
 //!   goroutine waits.
 #![allow(unsafe_code)]
 
@@ -29,7 +29,7 @@ impl ContextSlot {
         ContextSlot(Cell::new(core::ptr::null()))
     }
 
-    /// Gives a goroutine that is being born its context.
+    /// Gives a goroutine that is being created its context.
     #[inline]
     pub(crate) fn put(&self, node: Option<Arc<ContextNode>>) {
         self.0.set(node.map_or(core::ptr::null(), Arc::into_raw));
@@ -39,7 +39,7 @@ impl ContextSlot {
     #[inline]
     pub(crate) fn take(&self) -> Option<Arc<ContextNode>> {
         let node = self.0.replace(core::ptr::null());
-        // SAFETY: what the slot holds outside all `enter`s is what `put` made of an `Arc`, and it is taken out.
+        // SAFETY: outside all `enter`s the slot holds what `put` made of an `Arc`, and that is taken out here.
         (!node.is_null()).then(|| unsafe { Arc::from_raw(node) })
     }
 
@@ -60,7 +60,7 @@ impl ContextSlot {
     /// # Safety
     /// The slot keeps its contents for as long as the reference lives.
     unsafe fn interrupts<'a>(&self) -> Option<&'a Interrupts<Waiter>> {
-        // SAFETY: the slot's contents are alive, by contract for long enough.
+        // SAFETY: the slot's node is alive, and by contract stays so as long as the reference.
         unsafe { self.0.get().as_ref() }.map(|node| &node.interrupts)
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn current() -> Option<Arc<ContextNode>> {
     with_slot(ContextSlot::share)
 }
 
-/// What a goroutine that is created now runs under.
+/// The context for a goroutine that is created now.
 #[inline]
 pub(crate) fn inherited(worker: Option<&Worker>) -> Option<Arc<ContextNode>> {
     match worker {
@@ -92,7 +92,7 @@ pub(crate) fn inherited(worker: Option<&Worker>) -> Option<Arc<ContextNode>> {
     }
 }
 
-/// The list of those who wait under the context of `g`, the calling goroutine, for a wait that it begins now.
+/// The list of waits that the context of `g`, the calling goroutine, ends: for a wait that it begins now.
 #[inline]
 pub(crate) fn interrupts_of<'a>(g: &G) -> Option<&'a Interrupts<Waiter>> {
     // SAFETY: while it waits the goroutine does not change its slot.
@@ -105,7 +105,7 @@ pub(crate) fn interrupts_of_thread<'a>() -> Option<&'a Interrupts<Waiter>> {
     THREAD.with(|slot| unsafe { slot.interrupts() })
 }
 
-/// "This context is current"; the one before is again when this is dropped.
+/// "This context is current." Restores the previous one when dropped.
 #[must_use]
 pub(crate) struct EnteredContext<'a> {
     before: *const ContextNode,

@@ -54,7 +54,7 @@ impl File {
         runtime::blocking(|| std::fs::File::open(path)).map(File)
     }
 
-    /// Makes a file for writing, empty. A moving call.
+    /// Creates a file for writing, or empties an existing one. A moving call.
     ///
     /// ```
     /// # use gosched::fs::File;
@@ -70,7 +70,7 @@ impl File {
         runtime::blocking(|| std::fs::File::create(path)).map(File)
     }
 
-    /// Makes a file for reading and writing, and refuses if it is there. A moving call.
+    /// Creates a file for reading and writing; fails if it exists. A moving call.
     ///
     /// ```
     /// # use gosched::fs::File;
@@ -136,7 +136,7 @@ impl File {
         runtime::blocking(|| self.0.sync_data())
     }
 
-    /// Locks the file for this handle alone; waits for others. A moving call.
+    /// Locks the file exclusively; waits for other locks. A moving call.
     ///
     /// ```
     /// # use gosched::fs::File;
@@ -153,7 +153,7 @@ impl File {
         runtime::blocking(|| self.0.lock())
     }
 
-    /// Locks the file together with others; waits for one who has it alone. A moving call.
+    /// Locks the file together with others; waits for an exclusive lock. A moving call.
     ///
     /// ```
     /// # use gosched::fs::File;
@@ -219,7 +219,7 @@ impl File {
         runtime::blocking(|| self.0.unlock())
     }
 
-    /// Cuts the file off, or fills it up with zeros. A moving call.
+    /// Sets the file's length: truncates it, or extends it with zeros. A moving call.
     ///
     /// ```
     /// # use gosched::fs::File;
@@ -236,7 +236,7 @@ impl File {
         runtime::blocking(|| self.0.set_len(size))
     }
 
-    /// What is known of the file. A moving call.
+    /// The file's metadata. A moving call.
     ///
     /// ```
     /// # use gosched::fs::File;
@@ -269,7 +269,7 @@ impl File {
         runtime::blocking(|| self.0.try_clone()).map(File)
     }
 
-    /// Changes who may do what with it. A moving call.
+    /// Changes its permissions. A moving call.
     ///
     /// ```
     /// # use gosched::fs::File;

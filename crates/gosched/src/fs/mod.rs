@@ -1,5 +1,5 @@
-//! Files and directories, with the names of `std::fs`. Each call is announced as one that may block
-//! its thread, so that other goroutines do not wait for the disk.
+//! Files and directories, with the names of `std::fs`. Calls that may block their thread are announced, so that other
+//! goroutines do not wait for the disk.
 //!
 //! ```
 //! use gosched::fs;
@@ -13,8 +13,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! What only describes a file ([`Metadata`], [`Permissions`], [`DirEntry`], ...) is std's own. A context does not cut these calls
-//! short.
+//! The types that only describe a file ([`Metadata`], [`Permissions`], [`DirEntry`], ...) are std's own. The end of a context does
+//! not cut these calls short.
 
 #![deny(unsafe_code)]
 
@@ -67,7 +67,7 @@ pub fn copy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<u64> {
     runtime::blocking(|| std::fs::copy(from, to))
 }
 
-/// Makes a directory. A moving call.
+/// Creates a directory. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -84,7 +84,7 @@ pub fn create_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
     runtime::blocking(|| std::fs::create_dir(path))
 }
 
-/// Makes a directory and those it lies in, if they are missing. A moving call.
+/// Creates a directory and its parents, if they are missing. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -117,7 +117,7 @@ pub fn exists<P: AsRef<Path>>(path: P) -> io::Result<bool> {
     runtime::blocking(|| std::fs::exists(path))
 }
 
-/// Gives a file another name. A moving call.
+/// Creates a hard link: a second name for a file. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -135,7 +135,7 @@ pub fn hard_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Re
     runtime::blocking(|| std::fs::hard_link(original, link))
 }
 
-/// What is known of a file; links are followed. A moving call.
+/// A file's metadata; follows symbolic links. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -152,7 +152,7 @@ pub fn metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     runtime::blocking(|| std::fs::metadata(path))
 }
 
-/// A whole file. A moving call.
+/// Reads a whole file. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -169,7 +169,7 @@ pub fn read<P: AsRef<Path>>(path: P) -> io::Result<Vec<u8>> {
     runtime::blocking(|| std::fs::read(path))
 }
 
-/// Where a symbolic link leads. A moving call.
+/// The target of a symbolic link. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -186,7 +186,7 @@ pub fn read_link<P: AsRef<Path>>(path: P) -> io::Result<PathBuf> {
     runtime::blocking(|| std::fs::read_link(path))
 }
 
-/// A whole file, as text. A moving call.
+/// Reads a whole file as text. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -254,7 +254,7 @@ pub fn remove_file<P: AsRef<Path>>(path: P) -> io::Result<()> {
     runtime::blocking(|| std::fs::remove_file(path))
 }
 
-/// Gives a file or directory a new name, in the place of what had it. A moving call.
+/// Renames a file or directory, and replaces what had the new name. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -272,7 +272,7 @@ pub fn rename<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<()> 
     runtime::blocking(|| std::fs::rename(from, to))
 }
 
-/// Changes who may do what with a file. A moving call.
+/// Changes a file's permissions. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -291,7 +291,7 @@ pub fn set_permissions<P: AsRef<Path>>(path: P, perm: Permissions) -> io::Result
     runtime::blocking(|| std::fs::set_permissions(path, perm))
 }
 
-/// What is known of a file; links are not followed. A moving call.
+/// A file's metadata; does not follow symbolic links. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -308,7 +308,7 @@ pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     runtime::blocking(|| std::fs::symlink_metadata(path))
 }
 
-/// Makes a file of these bytes, in the place of what was there. A moving call.
+/// Writes a file with these bytes, and replaces what was there. A moving call.
 ///
 /// ```
 /// use gosched::fs;
@@ -324,7 +324,7 @@ pub fn write<P: AsRef<Path>, C: AsRef<[u8]>>(path: P, contents: C) -> io::Result
     runtime::blocking(|| std::fs::write(path, contents))
 }
 
-/// What is in a directory. A moving call, and so is each step of the iterator.
+/// The entries of a directory. A moving call, and so is each step of the iterator.
 ///
 /// ```
 /// use gosched::fs;
@@ -342,7 +342,7 @@ pub fn read_dir<P: AsRef<Path>>(path: P) -> io::Result<ReadDir> {
     runtime::blocking(|| std::fs::read_dir(path)).map(ReadDir)
 }
 
-/// Makes a symbolic link. A moving call.
+/// Creates a symbolic link. A moving call.
 ///
 /// ```
 /// #[allow(deprecated)]
@@ -361,7 +361,7 @@ pub fn soft_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Re
     runtime::blocking(|| std::os::unix::fs::symlink(original, link))
 }
 
-/// What is in a directory, as [`read_dir`] returns it. Each step is a moving call.
+/// The entries of a directory, as [`read_dir`] returns them. Each step is a moving call.
 ///
 /// ```
 /// let entries = gosched::fs::read_dir("/proc/self")?.count();

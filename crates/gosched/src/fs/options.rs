@@ -1,4 +1,4 @@
-//! How to open a file, and how to make a directory.
+//! How to open a file, and how to create a directory.
 
 use std::fmt;
 use std::io;
@@ -30,7 +30,7 @@ impl fmt::Debug for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Nothing asked for yet. Never moves.
+    /// Options that are all unset. Never moves.
     ///
     /// ```
     /// let options = gosched::fs::OpenOptions::new();
@@ -42,7 +42,7 @@ impl OpenOptions {
         OpenOptions(std::fs::OpenOptions::new())
     }
 
-    /// Whether to read. Never moves.
+    /// Sets whether to read. Never moves.
     ///
     /// ```
     /// # use gosched::fs::OpenOptions;
@@ -59,7 +59,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether to write. Never moves.
+    /// Sets whether to write. Never moves.
     ///
     /// ```
     /// # use gosched::fs::OpenOptions;
@@ -76,7 +76,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether to write at the end, wherever that is. Never moves.
+    /// Sets whether each write goes to the end of the file. Never moves.
     ///
     /// ```
     /// # use gosched::fs::OpenOptions;
@@ -92,7 +92,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether to empty the file first. Never moves.
+    /// Sets whether to empty the file first. Never moves.
     ///
     /// ```
     /// # use gosched::fs::OpenOptions;
@@ -108,7 +108,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether to make the file if it is missing. Never moves.
+    /// Sets whether to create the file if it is missing. Never moves.
     ///
     /// ```
     /// # use gosched::fs::OpenOptions;
@@ -124,7 +124,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether to make the file and refuse if it is there. Never moves.
+    /// Sets whether to create the file, and fail if it exists. Never moves.
     ///
     /// ```
     /// # use gosched::fs::OpenOptions;
@@ -171,7 +171,7 @@ impl OpenOptionsExt for OpenOptions {
     }
 }
 
-/// How to make directories, as `std::fs::DirBuilder`.
+/// How to create directories, as `std::fs::DirBuilder`.
 ///
 /// ```
 /// # use gosched::fs::DirBuilder;
@@ -191,7 +191,7 @@ impl fmt::Debug for DirBuilder {
 }
 
 impl DirBuilder {
-    /// One directory, whose parent must be there. Never moves.
+    /// Options to create one directory, whose parent must exist. Never moves.
     ///
     /// ```
     /// let builder = gosched::fs::DirBuilder::new();
@@ -203,7 +203,7 @@ impl DirBuilder {
         DirBuilder(std::fs::DirBuilder::new())
     }
 
-    /// Whether to make those it lies in too, and not to mind if it is there. Never moves.
+    /// Sets whether to create the parents, too, and to succeed if the directory exists. Never moves.
     ///
     /// ```
     /// # use gosched::fs::DirBuilder;
@@ -219,7 +219,7 @@ impl DirBuilder {
         self
     }
 
-    /// Makes the directory. A moving call.
+    /// Creates the directory. A moving call.
     ///
     /// ```
     /// # use gosched::fs::DirBuilder;

@@ -39,8 +39,8 @@ where
     }
 }
 
-/// Time for hyper's time-outs, from the runtime's timers. A sleep that is not over costs no goroutine's stack. One that is too long
-/// for the clock to count takes a hundred years.
+/// Sleeps for hyper's time-outs, by the runtime's timers. A sleep costs no goroutine's stack until it is over. A duration beyond
+/// `Instant`'s range counts as a hundred years.
 ///
 /// ```
 /// use gosched::future::{block_on, hyper::Timer};
@@ -75,23 +75,23 @@ impl hyper::rt::Timer for Timer {
     }
 }
 
-/// A time that is awaited. Whether it is over, the clock says; what rings only wakes whoever waits to look at it again.
+/// A sleep. The clock decides whether it is over; the bell only wakes the task, which then looks at the clock.
 struct Sleep {
     deadline: Instant,
-    /// Set when somebody first waits.
+    /// Set at the first poll.
     bell: Bell,
 }
 
 enum Bell {
     Unset,
-    /// For those who wait in our [`block_on`].
+    /// For a task of our [`block_on`].
     Alarm(Pin<Box<Alarm>>),
-    /// For the tasks of other executors, whose wakers can't be called by a timer itself.
+    /// For a task of another executor: its waker is user code, which a timer can't call.
     Func(time::Timer, Arc<Mutex<Option<Waker>>>),
 }
 
 impl Bell {
-    /// One that wakes this waker's task.
+    /// A bell that wakes this waker's task.
     fn set(waker: &Waker, deadline: Instant) -> Bell {
         if let Some(alarm) = Alarm::set(waker, when_at(deadline)) {
             return Bell::Alarm(alarm);
@@ -107,7 +107,7 @@ impl Bell {
         Bell::Func(time::Timer::after_func(left(deadline), ring), waker)
     }
 
-    /// The same for another time.
+    /// Sets it to another time.
     fn reset(&mut self, deadline: Instant) {
         match self {
             Bell::Unset => {}
@@ -118,7 +118,7 @@ impl Bell {
         }
     }
 
-    /// Nobody needs it any more.
+    /// Stops it, or leaves it to the task's next sleep.
     fn put_away(self) {
         match self {
             Bell::Unset => {}
@@ -129,14 +129,14 @@ impl Bell {
         }
     }
 
-    /// Whether it wakes this waker's task from now on.
+    /// Makes it wake this waker's task, if it can; returns whether it does.
     fn takes(&mut self, new: &Waker) -> bool {
         match self {
             Bell::Unset => false,
             Bell::Alarm(alarm) => alarm.wakes(new),
             Bell::Func(_, waker) => {
                 let new = Some(new.clone());
-                // Dropping the old one is foreign code: after the lock.
+                // Dropping the old one is user code: after the lock is released.
                 let old = core::mem::replace(&mut *waker.lock().unwrap_or_else(PoisonError::into_inner), new);
                 drop(old);
                 true
@@ -170,12 +170,12 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = self.deadline;
-        // The first time it is hardly ever over, and the clock is not asked: a bell for a time that is past rings at once.
+        // The first poll does not look at the clock: the sleep is rarely over then, and a bell for a past time rings at once.
         if !matches!(self.bell, Bell::Unset) && left(deadline).is_zero() {
             return Poll::Ready(());
         }
         if self.bell.takes(cx.waker()) {
-            // Set still, or it has rung just now, or was reset: a ring too many does no harm.
+            // Still set, or it has just rung, or was reset: one ring too many does no harm.
             self.bell.reset(deadline);
         } else {
             self.set_bell(Bell::set(cx.waker(), deadline));

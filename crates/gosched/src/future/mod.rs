@@ -22,10 +22,10 @@ pub(crate) use task::own_task;
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) use task::{is_own, notify_own};
 
-/// Runs a future to its end: the goroutine is parked while the future has to wait, and its thread runs others.
+/// Runs a future to its end. While the future waits, the goroutine is parked, and its thread runs others.
 ///
-/// A moving call. On a thread that is not a goroutine it blocks the thread. Nothing but this future is run: what it needs from
-/// a particular executor (tokio's sockets and timers need tokio's) must be there.
+/// A moving call. On a thread that is not a goroutine it blocks the thread. It runs nothing but this future: a future that needs
+/// a particular executor (as tokio's sockets and timers do) needs that one as well.
 ///
 /// ```
 /// use gosched::future::block_on;
@@ -57,7 +57,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Polls once. Never inlined: between two polls the goroutine may move to another thread, and within one function the compiler
-/// keeps the address of a thread-local (D5). In one loop with the wait, hyper's cached date was used by two threads at once.
+/// may reuse the address of a thread-local (D5). When it was inlined, two threads used hyper's cached date at once.
 #[inline(never)]
 fn poll<F: Future>(future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
     future.poll(cx)

@@ -1,9 +1,9 @@
-//! What a [`block_on`](super::block_on) waits on, and its waker.
+//! The task of a [`block_on`](super::block_on), on which it waits, and its waker.
 //!
 //! Invariants:
-//! - A wake-up between two polls is remembered; of several, one. The waiter is taken by whoever wakes, once.
-//! - A waker of ours may be used inside the runtime, by the poller, which recognises it by its table ([`notify_own`]): there
-//!   nothing foreign runs. Everybody else uses it as any waker.
+//! - A wake-up between two polls is remembered; several count as one. Whoever wakes takes the waiter, once.
+//! - The poller may use a waker of ours inside the runtime: it recognises it by its table ([`notify_own`]), and no user code
+//!   runs. All others use it as any waker.
 
 use core::mem::ManuallyDrop;
 #[cfg(feature = "hyper")]
@@ -31,7 +31,7 @@ pub(crate) struct Task {
     pub(crate) spare: Spare,
 }
 
-/// Ends a `block_on`'s use of its task, however it ends.
+/// Closes the task's place for a spare alarm when its `block_on` ends, even by a panic.
 #[cfg(feature = "hyper")]
 pub(super) struct Closing<'t>(pub(super) &'t Task);
 
@@ -42,7 +42,7 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Known by its address.
+/// Its address identifies our wakers.
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
 
 impl Task {
@@ -93,7 +93,7 @@ impl Task {
         }
     }
 
-    /// Notes a wake-up; returns who is to be woken by it. Inside the runtime or on a foreign thread.
+    /// Notes a wake-up; returns the waiter to wake, if there is one. Inside the runtime or on a foreign thread.
     pub(crate) fn notify(&self) -> Option<Waiter> {
         let mut state = self.state.lock();
         match core::mem::replace(&mut *state, TaskState::Idle) {
@@ -118,7 +118,7 @@ fn raw(task: Arc<Task>) -> RawWaker {
     RawWaker::new(Arc::into_raw(task).cast(), &VTABLE)
 }
 
-/// The task that a waker's data pointer stands for, with the waker's count.
+/// The task that a waker's data pointer refers to, with the waker's count.
 ///
 /// # Safety
 /// The pointer is that of a waker of ours, whose count passes to the result.
@@ -155,7 +155,7 @@ pub(crate) fn is_own(waker: &Waker) -> bool {
 }
 
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
-/// Uses a waker inside the runtime, if it is one of ours: tells whom to wake, if anybody.
+/// Uses a waker inside the runtime, if it is one of ours; returns the waiter to wake, if there is one.
 pub(crate) fn notify_own(waker: &Waker) -> Option<Option<Waiter>> {
     is_own(waker).then(|| {
         // SAFETY: a waker of ours, whose count stays its own.

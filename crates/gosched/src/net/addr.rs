@@ -1,11 +1,11 @@
-//! Addresses: resolving names without keeping other goroutines waiting, and trying one after the other.
+//! Addresses: resolving names without blocking other goroutines, and trying one address after the other.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use crate::runtime;
 
-/// Does `f` with each address that `addr` stands for until it succeeds; the last error if it never does. A moving call.
+/// Calls `f` with each address of `addr` until it succeeds; returns the last error if it never does. A moving call.
 pub(super) fn each_addr<A: ToSocketAddrs, T>(
     addr: A,
     mut f: impl FnMut(&SocketAddr) -> io::Result<T>,
@@ -21,7 +21,7 @@ pub(super) fn each_addr<A: ToSocketAddrs, T>(
         .unwrap_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "could not resolve to any addresses")))
 }
 
-/// The addresses that `addr` stands for. The resolver blocks its thread, so it is announced.
+/// The addresses of `addr`. The resolver blocks its thread, so the call is announced.
 pub(super) fn resolve<A: ToSocketAddrs>(addr: A) -> io::Result<A::Iter> {
     runtime::blocking(|| addr.to_socket_addrs())
 }

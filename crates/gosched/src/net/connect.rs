@@ -1,4 +1,4 @@
-//! Connecting over TCP without blocking: the socket is told to connect, and becomes writable when that has worked or failed.
+//! Connecting over TCP without blocking: `connect` returns at once, and the socket becomes writable when it has succeeded or failed.
 
 use core::time::Duration;
 use std::io;
@@ -26,7 +26,7 @@ pub(super) fn connect(addr: &SocketAddr, limit: Option<Duration>) -> io::Result<
             runtime::checkpoint();
             Ok(socket)
         }
-        // INTR: it goes on in the background, as with INPROGRESS.
+        // INTR: the connection continues in the background, as with INPROGRESS.
         Err(Errno::INPROGRESS | Errno::INTR) => {
             finish(&socket, deadline)?;
             Ok(socket)
@@ -35,7 +35,7 @@ pub(super) fn connect(addr: &SocketAddr, limit: Option<Duration>) -> io::Result<
     }
 }
 
-/// Waits until the connection stands or has failed.
+/// Waits until the connection is established or has failed.
 fn finish(socket: &Socket<TcpStream>, deadline: Option<u64>) -> io::Result<()> {
     loop {
         let seen = socket.seen(Direction::Write);

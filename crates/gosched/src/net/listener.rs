@@ -1,4 +1,4 @@
-//! A TCP port that takes connections.
+//! A TCP port that accepts connections.
 
 use std::io;
 use std::iter::FusedIterator;
@@ -10,7 +10,7 @@ use super::addr::each_addr;
 use super::socket::Socket;
 use super::{SocketAddr, TcpStream, ToSocketAddrs};
 
-/// A TCP port that takes connections, as `std::net::TcpListener`. Dropping it closes it.
+/// A TCP port that accepts connections, as `std::net::TcpListener`. Dropping it closes it.
 ///
 /// ```
 /// use gosched::net::{TcpListener, TcpStream};
@@ -29,11 +29,11 @@ use super::{SocketAddr, TcpStream, ToSocketAddrs};
 pub struct TcpListener(pub(super) Socket<std::net::TcpListener>);
 
 impl TcpListener {
-    /// Listens on `addr`; port 0 is any that is free. A moving call, since a name may have to be resolved.
+    /// Listens on `addr`; port 0 stands for any free port. A moving call, since a name may have to be resolved.
     ///
     /// # Errors
     ///
-    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if somebody else does, [`PermissionDenied`](io::ErrorKind::PermissionDenied) for
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if the port is taken, [`PermissionDenied`](io::ErrorKind::PermissionDenied) for
     /// ports that need privileges.
     ///
     /// ```
@@ -45,7 +45,7 @@ impl TcpListener {
     pub fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
         each_addr(addr, |addr| {
             let listener = std::net::TcpListener::bind(addr)?;
-            // std's queue is short for servers that take thousands at once; the kernel cuts this to what it allows.
+            // std's queue is short for servers with thousands of connections at once. The kernel limits this to its maximum.
             rustix::net::listen(&listener, i32::MAX)?;
             Socket::new(listener)
         })
@@ -76,12 +76,12 @@ impl TcpListener {
         self.0.try_clone().map(TcpListener)
     }
 
-    /// Waits for a connection and takes it. A moving call.
+    /// Waits for a connection and accepts it. A moving call.
     ///
     /// # Errors
     ///
-    /// Those of a connection that was broken off meanwhile, and shortages (of descriptors, `EMFILE`, above all), do not
-    /// concern the listener: a server goes on, after a pause.
+    /// After the error of a connection that was aborted meanwhile, or of a shortage (above all `EMFILE`, of descriptors), the
+    /// listener still works: a server pauses, and calls this again.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};
@@ -105,7 +105,7 @@ impl TcpListener {
         Ok((stream, peer))
     }
 
-    /// The connections that come, one after the other, for ever: as [`accept`](TcpListener::accept) in a loop, without the
+    /// An endless iterator over the connections: as [`accept`](TcpListener::accept) in a loop, without the
     /// addresses. Each step is a moving call.
     ///
     /// ```
@@ -122,8 +122,8 @@ impl TcpListener {
         Incoming { listener: self }
     }
 
-    /// Takes no more connections, on this handle or any clone, and wakes whoever waits for one: `accept` fails from now on.
-    /// Ours; std's can only be dropped. Never moves.
+    /// Stops listening, for this handle and all clones, and wakes the waiters: `accept` fails from now on.
+    /// Not in std, whose listener can only be dropped. Never moves.
     ///
     /// ```
     /// use gosched::net::TcpListener;
@@ -146,7 +146,7 @@ impl TcpListener {
         Ok(rustix::net::shutdown(self.0.std(), rustix::net::Shutdown::Both)?)
     }
 
-    /// How many routers a packet may pass (`IP_TTL`). Never moves.
+    /// Sets how many routers a packet may pass (`IP_TTL`). Never moves.
     ///
     /// ```
     /// # use gosched::net::TcpListener;
@@ -171,7 +171,7 @@ impl TcpListener {
         self.0.std().ttl()
     }
 
-    /// Whether it takes IPv6 connections only. To be set before it is bound, and so of no use: deprecated, as in std. Never moves.
+    /// Sets whether it accepts IPv6 connections only. Deprecated, as in std: it has no effect after binding. Never moves.
     ///
     /// ```
     /// # use gosched::net::TcpListener;
@@ -187,7 +187,7 @@ impl TcpListener {
         self.0.std().set_only_v6(only_v6)
     }
 
-    /// Whether it takes IPv6 connections only; deprecated, as in std. Never moves.
+    /// Whether it accepts IPv6 connections only. Deprecated, as in std. Never moves.
     ///
     /// ```
     /// # use gosched::net::TcpListener;
@@ -202,7 +202,7 @@ impl TcpListener {
         self.0.std().only_v6()
     }
 
-    /// The error that the socket has stored, if any, which is then forgotten (`SO_ERROR`). Never moves.
+    /// Takes the socket's pending error, if there is one (`SO_ERROR`). Never moves.
     ///
     /// ```
     /// # use gosched::net::TcpListener;
@@ -214,8 +214,8 @@ impl TcpListener {
         self.0.std().take_error()
     }
 
-    /// In non-blocking mode [`accept`](TcpListener::accept) fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead of
-    /// waiting. Never moves.
+    /// Sets the mode. In non-blocking mode [`accept`](TcpListener::accept) fails with
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) instead of waiting. Never moves.
     ///
     /// ```
     /// # use gosched::net::TcpListener;
@@ -231,7 +231,7 @@ impl TcpListener {
     }
 }
 
-/// The connections that come to a [`TcpListener`], without end.
+/// An endless iterator over the connections of a [`TcpListener`].
 ///
 /// ```
 /// use gosched::net::{TcpListener, TcpStream};

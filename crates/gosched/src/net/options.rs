@@ -1,13 +1,12 @@
-//! What the user has asked of an open socket: time-outs, and non-blocking mode.
+//! The user's options of an open socket: time-outs, and non-blocking mode.
 //!
-//! All of it belongs to the open socket, not to a handle, so clones share it, as they do in std. The kernel's own mark of
-//! non-blocking mode can't serve as the user's: underneath, every socket is non-blocking for as long as it is one of
-//! ours. But others may have copies of the descriptor, from before it came to us or made since, and may bring us those too. So
-//! whoever takes a socket over must know whether the mark that it finds is ours.
+//! They belong to the open socket, not to a handle, so clones share them, as in std. The kernel's flag `O_NONBLOCK`
+//! can't be the user's mode: every socket of ours has the flag set. But others may have copies of the descriptor, from before
+//! we took it over or made since, and may convert those, too. So `adopt` must know whether the flag that it finds is ours.
 //!
-//! Invariant: a socket is in `OPEN`, by the kernel's cookie for it, if it is one of ours and others may have copies. Its mark is ours
-//! then, and what the user wants is in its `Options`. Who takes a socket over, gives one away or drops the last handle looks at the
-//! list and changes the mark under one lock. A socket that is not in the list has the mark that the user gave it.
+//! Invariant: a socket of ours of which others may have copies is in `OPEN`, by the kernel's cookie for it. Its flag is ours
+//! then, and the user's mode is in its `Options`. `adopt`, `give_away` and the drop of the last handle look at the list and change
+//! the flag under one lock. A socket from elsewhere that is not in the list has the flag that the user gave it.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use core::time::Duration;
@@ -24,11 +23,11 @@ use crate::sys::fd::{self, BlockingMode};
 /// No time-out.
 const NONE: u64 = 0;
 
-/// Nobody else has a copy.
+/// Nobody else has a copy of the descriptor.
 const PRIVATE: u8 = 0;
 /// In `OPEN`.
 const LISTED: u8 = 1;
-/// A handle was given away, and the mark with it.
+/// A handle was converted back: the flag is the user's.
 const GIVEN_AWAY: u8 = 2;
 
 type Open = BTreeMap<u64, Weak<Options>>;
@@ -40,14 +39,14 @@ fn open() -> MutexGuard<'static, Open> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the user has asked of an open socket.
+/// The user's options of an open socket.
 #[derive(Debug)]
 struct Options {
     /// Nanoseconds, by direction.
     timeouts: [AtomicU64; 2],
     nonblocking: AtomicBool,
-    /// Nothing comes any more: said before the kernel is told. Of a Unix listener or datagram socket that is shut down, the
-    /// kernel says "would block" when asked without blocking.
+    /// Reading was shut down: set before the kernel's `shutdown`. A non-blocking call on a Unix listener or datagram socket
+    /// that is shut down only returns "would block".
     shut: AtomicBool,
     /// Changes under the lock of `OPEN`.
     listing: AtomicU8,
@@ -84,7 +83,7 @@ impl Options {
         self.listing.store(LISTED, Ordering::Relaxed);
     }
 
-    /// The mark of `fd` is the user's from now on.
+    /// Makes the flag of `fd` the user's.
     fn give_away(&self, open: &mut Open, fd: RawFd) {
         if self.is(LISTED) {
             open.remove(&self.cookie.load(Ordering::Relaxed));
@@ -96,18 +95,18 @@ impl Options {
 
 /// One handle's share in its socket's options. Dropped before the descriptor is closed.
 pub(super) struct Share {
-    /// Made when somebody asks for something.
+    /// Created when an option is first set, or needed.
     options: OnceLock<Arc<Options>>,
     fd: RawFd,
 }
 
 impl Share {
-    /// For a socket that is non-blocking already, of which nobody else has a copy and of which the user has asked nothing.
+    /// For a socket that is non-blocking already, of which nobody else has a copy, and for which no options were set.
     pub(super) fn fresh(socket: &impl AsFd) -> Share {
         Share { options: OnceLock::new(), fd: socket.as_fd().as_raw_fd() }
     }
 
-    /// For a socket from elsewhere, which becomes non-blocking underneath.
+    /// For a socket from elsewhere. Sets the kernel's flag.
     pub(super) fn adopt(socket: &impl AsFd) -> Share {
         let fd = socket.as_fd().as_raw_fd();
         let cookie = sockopt::socket_cookie(socket).ok();
@@ -131,7 +130,7 @@ impl Share {
         Share { options, fd: socket.as_fd().as_raw_fd() }
     }
 
-    /// The descriptor is shown to somebody, who may copy it.
+    /// The user gets the descriptor, and may copy it.
     pub(super) fn show(&self, socket: &impl AsFd) {
         let options = self.options();
         if !options.is(PRIVATE) {
@@ -144,7 +143,7 @@ impl Share {
         }
     }
 
-    /// The descriptor leaves us, with the mode that the user wants; so do its copies.
+    /// The descriptor is converted back, with the user's mode, which its copies get, too.
     pub(super) fn give_away(self) {
         match self.options.get() {
             Some(options) => options.give_away(&mut open(), self.fd),
@@ -165,12 +164,12 @@ impl Share {
     }
 
     pub(super) fn note_shut(&self) {
-        // ORDERING: Release pairs with `is_shut`; what wakes them comes after this anyway.
+        // ORDERING: Release pairs with the Acquire in `is_shut`.
         self.options().shut.store(true, Ordering::Release);
     }
 
     pub(super) fn is_shut(&self) -> bool {
-        // ORDERING: Acquire pairs with `note_shut`.
+        // ORDERING: Acquire pairs with the Release in `note_shut`.
         self.options.get().is_some_and(|options| options.shut.load(Ordering::Acquire))
     }
 
@@ -189,14 +188,14 @@ impl Share {
 }
 
 impl Drop for Share {
-    /// The last handle leaves the mark as the user wants it: copies that others have may live on. Not in the child of a fork,
-    /// where it would be the parent's.
+    /// The last handle sets the flag to the user's mode, since others may still have copies. Not in the child of a fork,
+    /// where that would change the parent's socket.
     fn drop(&mut self) {
         let Some(options) = self.options.take() else { return };
         if sched::is_forked() {
             return;
         }
-        // Under the lock, so that nobody who takes a copy over finds the mark still there and the options gone.
+        // Under the lock, so that no `adopt` of a copy finds our flag without the options.
         let mut open = open();
         if let Some(last) = Arc::into_inner(options)
             && last.is(LISTED)

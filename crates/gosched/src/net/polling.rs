@@ -1,7 +1,7 @@
 //! Sockets in async code: the traits of futures-io and of hyper.
 //!
-//! Under a waker of `future::block_on` the poller wakes the goroutine itself; under another executor's, the waker is called from a
-//! goroutine of its own. Contexts and time-outs have no part in this: in async code those are futures too.
+//! With a waker of `future::block_on` the poller wakes the goroutine itself; another executor's waker is called by a
+//! goroutine of the library's own. Contexts and time-outs have no effect here: in async code they are futures.
 
 #[cfg(feature = "futures-io")]
 mod futures_io;
@@ -18,7 +18,7 @@ use super::socket::{Socket, StdSocket};
 use crate::netpoll::Promised;
 
 impl<S: StdSocket> Socket<S> {
-    /// As [`run`](Socket::run), for an async task, which is woken when there is something to try.
+    /// As [`run`](Socket::run), for an async task, which is woken when it should try again.
     pub(crate) fn poll<T>(
         &self,
         cx: &mut Context<'_>,
@@ -39,8 +39,8 @@ impl<S: StdSocket> Socket<S> {
         }
     }
 
-    /// As [`poll`](Socket::poll), for a read into `room` bytes. If one that was short has left nothing, the next call waits at
-    /// once: it saves the system call that would only say so.
+    /// As [`poll`](Socket::poll), for a read into `room` bytes. After a short read that has left nothing, the next call waits
+    /// at once, and saves the system call that would return "would block".
     fn poll_read(
         &self,
         cx: &mut Context<'_>,
@@ -62,7 +62,7 @@ impl<S: StdSocket> Socket<S> {
     }
 }
 
-/// What may still be there after a read from a stream that took less than it had room for, if no end and no error was reported.
+/// What may still be there after a read from a stream that was shorter than the buffer, if no end and no error was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterShort {
     /// TCP reads take what there is.

@@ -1,5 +1,5 @@
-//! What all sockets share: a std socket in non-blocking mode, its place in the poller, its time-outs (`options.rs`); and the one
-//! loop in which a goroutine tries, waits and tries again.
+//! What all sockets share: a std socket in non-blocking mode, its registration with the poller, its time-outs (`options.rs`);
+//! and the loop in which a goroutine tries, waits and tries again.
 //!
 //! Invariant: the descriptor is non-blocking for as long as it is in a [`Socket`].
 
@@ -17,7 +17,7 @@ use crate::runtime;
 use crate::sched::Limit;
 use crate::timers::{NEVER, when_after};
 
-/// Pauses between tries where the kernel reports nothing.
+/// Pauses between tries if the kernel does not report readiness.
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
@@ -28,7 +28,7 @@ pub(crate) struct Socket<S> {
     pub(super) source: Source<S>,
 }
 
-/// What is the same for std's sockets.
+/// What std's sockets have in common.
 pub(crate) trait StdSocket: AsFd + Sized {
     fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()>;
     fn try_clone(&self) -> io::Result<Self>;
@@ -94,7 +94,7 @@ std_socket!(std::os::unix::net::UnixStream, std::os::unix::net::UnixDatagram);
 std_listener!(std::net::TcpListener, std::os::unix::net::UnixListener);
 
 impl<S: StdSocket> Socket<S> {
-    /// A socket that is non-blocking already and of which the user has asked nothing.
+    /// A socket that is non-blocking already, for which the user has set no options.
     pub(crate) fn fresh(io: S) -> Socket<S> {
         Socket { share: Share::fresh(&io), source: Source::new(io) }
     }
@@ -106,8 +106,8 @@ impl<S: StdSocket> Socket<S> {
         Ok(Socket::fresh(io))
     }
 
-    /// A socket from elsewhere, with the mode and the time-outs it has. (Of a descriptor that is a socket nothing here fails but
-    /// to make the poller, which is tried again when it is needed; of one that is not, every use will.)
+    /// A socket from elsewhere, with the mode and the time-outs it has. (For a socket only the creation of the poller can fail
+    /// here, and that is tried again when it is needed. If the descriptor is no socket, every use fails.)
     pub(crate) fn adopt(io: S) -> Socket<S> {
         let _ = netpoll::prepare();
         let share = Share::adopt(&io);
@@ -116,7 +116,7 @@ impl<S: StdSocket> Socket<S> {
         Socket { share, source: Source::new(io) }
     }
 
-    /// Back to std's type, out of the poller, and blocking unless the user wanted it otherwise.
+    /// Converts to std's type: unregistered, and blocking unless the user set it non-blocking.
     pub(crate) fn into_std(self) -> S {
         let io = self.source.into_inner();
         self.share.give_away();
@@ -128,7 +128,7 @@ impl<S: StdSocket> Socket<S> {
         self.source.get()
     }
 
-    /// As [`std`](Socket::std), for somebody outside, who may copy the descriptor.
+    /// As [`std`](Socket::std), for the user, who may copy the descriptor.
     pub(crate) fn shown(&self) -> &S {
         self.share.show(self.std());
         self.std()
@@ -143,7 +143,7 @@ impl<S: StdSocket> Socket<S> {
         self.share.set_nonblocking(nonblocking);
     }
 
-    /// The kernel is about to be told that nothing is to come any more; that wakes whoever waits.
+    /// Notes that reading is being shut down. To be called before the kernel's `shutdown`, which wakes the waiters.
     pub(crate) fn note_shut(&self) {
         self.share.note_shut();
     }
@@ -152,7 +152,7 @@ impl<S: StdSocket> Socket<S> {
         self.share.is_shut()
     }
 
-    /// Sets the time-out: on the descriptor too, for whoever gets it by a conversion, and because std checks it.
+    /// Sets the time-out: on the descriptor too, where std checks it, and where it stays after a conversion.
     pub(crate) fn set_timeout(&self, direction: Direction, limit: Option<Duration>) -> io::Result<()> {
         match direction {
             Direction::Read => self.std().set_read_timeout(limit)?,
@@ -167,7 +167,7 @@ impl<S: StdSocket> Socket<S> {
         self.share.timeout(direction)
     }
 
-    /// Does `op` when it can be done: tries, and waits for `direction` as long as it would block. A moving call.
+    /// Calls `op`; while that would block, waits for `direction` and tries again. A moving call.
     #[inline]
     pub(crate) fn run<T>(
         &self,
@@ -203,7 +203,7 @@ impl<S: StdSocket> Socket<S> {
             if direction == Direction::Read && self.is_shut() {
                 return Err(Errno::INVAL.into());
             }
-            // std says the same when a time-out is up.
+            // std returns the same error after a time-out.
             if self.wait(direction, seen, deadline)? == InTime::No {
                 return Err(would_block);
             }
@@ -215,7 +215,7 @@ impl<S: StdSocket> Socket<S> {
         }
     }
 
-    /// As [`run`](Socket::run), for what the kernel does not report: tries again after a pause. A moving call.
+    /// As [`run`](Socket::run), if the kernel does not report when to try again: also tries after a pause. A moving call.
     pub(crate) fn run_retrying<T>(
         &self,
         direction: Direction,
@@ -243,12 +243,12 @@ impl<S: StdSocket> Socket<S> {
         }
     }
 
-    /// What had been reported; to be asked before something is tried.
+    /// What has been reported so far. To be called before a try.
     pub(crate) fn seen(&self, direction: Direction) -> SeenEdges {
         self.source.seen(direction)
     }
 
-    /// Waits for `direction`, until `deadline` at most. An error if the context ends.
+    /// Waits for `direction`, until `deadline` at most. Returns an error if the context ends.
     pub(crate) fn wait(
         &self,
         direction: Direction,

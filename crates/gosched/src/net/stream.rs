@@ -32,11 +32,11 @@ use super::{Shutdown, SocketAddr, ToSocketAddrs};
 pub struct TcpStream(pub(super) Socket<std::net::TcpStream>);
 
 impl TcpStream {
-    /// Connects to `addr`, or to the first of its addresses that takes the connection. A moving call.
+    /// Connects to `addr`, or to the first of its addresses that accepts the connection. A moving call.
     ///
     /// # Errors
     ///
-    /// The last address's, if none did; or the resolver's.
+    /// The last address's error, if none accepts; or the resolver's.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};
@@ -100,8 +100,7 @@ impl TcpStream {
         self.0.std().local_addr()
     }
 
-    /// Ends the connection in one direction or both. Whoever waits for a read or a write wakes up: reads return 0, writes fail
-    /// with `BrokenPipe`. Never moves.
+    /// Shuts down reading, writing or both, and wakes the waiters: reads return 0, writes fail with `BrokenPipe`. Never moves.
     ///
     /// ```
     /// use gosched::net::{Shutdown, TcpListener, TcpStream};
@@ -136,7 +135,7 @@ impl TcpStream {
         self.0.try_clone().map(TcpStream)
     }
 
-    /// How long a read may wait; `None`: as long as it takes. A read whose time is up fails with
+    /// Sets how long a read may wait; `None` is no limit. When the time is up, a read fails with
     /// [`WouldBlock`](io::ErrorKind::WouldBlock), as in std on this platform. Never moves.
     ///
     /// # Errors
@@ -200,7 +199,7 @@ impl TcpStream {
         Ok(self.0.timeout(Direction::Write))
     }
 
-    /// As a read, but what is read stays there for the next one. A moving call.
+    /// As a read, but the data stay there for the next one. A moving call.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};
@@ -219,7 +218,7 @@ impl TcpStream {
         self.0.run(Direction::Read, |stream| stream.peek(buf))
     }
 
-    /// Whether small pieces are sent at once (`TCP_NODELAY`). Never moves.
+    /// Sets whether small pieces are sent at once (`TCP_NODELAY`). Never moves.
     ///
     /// ```
     /// # use gosched::net::{TcpListener, TcpStream};
@@ -246,7 +245,7 @@ impl TcpStream {
         self.0.std().nodelay()
     }
 
-    /// How many routers a packet may pass (`IP_TTL`). Never moves.
+    /// Sets how many routers a packet may pass (`IP_TTL`). Never moves.
     ///
     /// ```
     /// # use gosched::net::{TcpListener, TcpStream};
@@ -273,7 +272,7 @@ impl TcpStream {
         self.0.std().ttl()
     }
 
-    /// The error that the socket has stored, if any, which is then forgotten (`SO_ERROR`). Never moves.
+    /// Takes the socket's pending error, if there is one (`SO_ERROR`). Never moves.
     ///
     /// ```
     /// # use gosched::net::{TcpListener, TcpStream};
@@ -286,7 +285,8 @@ impl TcpStream {
         self.0.std().take_error()
     }
 
-    /// In non-blocking mode whatever would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
+    /// Never moves.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};

@@ -32,7 +32,7 @@ use super::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 pub struct UdpSocket(pub(super) Socket<std::net::UdpSocket>);
 
 impl UdpSocket {
-    /// Binds to `addr`; port 0 is any that is free. A moving call, since a name may have to be resolved.
+    /// Binds to `addr`; port 0 stands for any free port. A moving call, since a name may have to be resolved.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -44,7 +44,7 @@ impl UdpSocket {
         each_addr(addr, |addr| Socket::new(std::net::UdpSocket::bind(addr)?)).map(UdpSocket)
     }
 
-    /// Receives a datagram; returns its length and where it came from. What does not fit is lost. A moving call.
+    /// Receives a datagram; returns its length and its sender. What does not fit into `buf` is lost. A moving call.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -124,7 +124,7 @@ impl UdpSocket {
         self.0.try_clone().map(UdpSocket)
     }
 
-    /// How long receiving may wait; `None`: as long as it takes. When the time is up it fails with
+    /// Sets how long a receive may wait; `None` is no limit. When the time is up, it fails with
     /// [`WouldBlock`](io::ErrorKind::WouldBlock), as in std on this platform. Never moves.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl UdpSocket {
         Ok(self.0.timeout(Direction::Write))
     }
 
-    /// Whether it may send to broadcast addresses (`SO_BROADCAST`). Never moves.
+    /// Sets whether it may send to broadcast addresses (`SO_BROADCAST`). Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -206,7 +206,7 @@ impl UdpSocket {
         self.0.std().broadcast()
     }
 
-    /// Whether what is sent to a group comes back to this machine (`IP_MULTICAST_LOOP`). Never moves.
+    /// Sets whether this machine receives what it sends to a group (`IP_MULTICAST_LOOP`). Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -231,7 +231,7 @@ impl UdpSocket {
         self.0.std().multicast_loop_v4()
     }
 
-    /// How many routers a packet to a group may pass (`IP_MULTICAST_TTL`). Never moves.
+    /// Sets how many routers a packet to a group may pass (`IP_MULTICAST_TTL`). Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -256,7 +256,7 @@ impl UdpSocket {
         self.0.std().multicast_ttl_v4()
     }
 
-    /// Whether what is sent to an IPv6 group comes back to this machine (`IPV6_MULTICAST_LOOP`). Never moves.
+    /// Sets whether this machine receives what it sends to an IPv6 group (`IPV6_MULTICAST_LOOP`). Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -281,7 +281,7 @@ impl UdpSocket {
         self.0.std().multicast_loop_v6()
     }
 
-    /// How many routers a packet may pass (`IP_TTL`). Never moves.
+    /// Sets how many routers a packet may pass (`IP_TTL`). Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -370,7 +370,7 @@ impl UdpSocket {
         self.0.std().leave_multicast_v6(multiaddr, interface)
     }
 
-    /// Connects to `addr`, or the first of its addresses that can be: from now on datagrams go there and come from there
+    /// Connects to `addr`, or to the first of its addresses that works: from now on it sends to and receives from that address
     /// only. A moving call, since a name may have to be resolved.
     ///
     /// ```
@@ -384,7 +384,7 @@ impl UdpSocket {
         each_addr(addr, |addr| self.0.std().connect(addr))
     }
 
-    /// Sends a datagram to where it is connected. A moving call.
+    /// Sends a datagram to the address it is connected to. A moving call.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -398,7 +398,8 @@ impl UdpSocket {
         self.0.run(Direction::Write, |socket| socket.send(buf))
     }
 
-    /// Receives a datagram from where it is connected; returns its length. What does not fit is lost. A moving call.
+    /// Receives a datagram from the address it is connected to; returns its length. What does not fit into `buf` is lost. A
+    /// moving call.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -429,7 +430,7 @@ impl UdpSocket {
         self.0.run(Direction::Read, |socket| socket.peek(buf))
     }
 
-    /// The error that the socket has stored, if any, which is then forgotten (`SO_ERROR`). Never moves.
+    /// Takes the socket's pending error, if there is one (`SO_ERROR`). Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -441,7 +442,8 @@ impl UdpSocket {
         self.0.std().take_error()
     }
 
-    /// In non-blocking mode whatever would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
+    /// Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;

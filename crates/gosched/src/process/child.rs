@@ -80,7 +80,7 @@ impl Child {
         runtime::blocking(|| self.inner.wait())
     }
 
-    /// How it ended, if it has. Never moves.
+    /// Its exit status, if it has ended. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -94,7 +94,7 @@ impl Child {
         self.inner.try_wait()
     }
 
-    /// Closes its standard input, reads all it writes, and waits for its end. A moving call.
+    /// Closes its standard input, reads all its output, and waits for its end. A moving call.
     ///
     /// ```
     /// # use gosched::process::Command;

@@ -1,5 +1,5 @@
-//! Other programs, with the names of `std::process`. Starting one and waiting for it are announced as
-//! calls that may block their thread, so that other goroutines do not wait for it too.
+//! Other programs, with the names of `std::process`. Starting one and waiting for it are announced
+//! blocking calls, so that other goroutines do not wait, too.
 //!
 //! ```
 //! use gosched::process::Command;
@@ -12,7 +12,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! A context does not cut these calls short.
+//! The end of a context does not cut these calls short.
 
 #![deny(unsafe_code)]
 
@@ -52,7 +52,7 @@ impl fmt::Debug for Command {
 }
 
 impl Command {
-    /// To run `program`, with the arguments, environment and directory of this process until others are given. Never moves.
+    /// A command that runs `program`, without arguments, in the environment and directory of this process. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -122,7 +122,7 @@ impl Command {
         self
     }
 
-    /// Takes a variable out of the environment. Never moves.
+    /// Removes a variable from the environment. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -135,7 +135,7 @@ impl Command {
         self
     }
 
-    /// Begins with an empty environment. Never moves.
+    /// Empties the environment. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -159,7 +159,7 @@ impl Command {
         self
     }
 
-    /// Where its standard input comes from. Never moves.
+    /// Sets where its standard input comes from. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -173,7 +173,7 @@ impl Command {
         self
     }
 
-    /// Where its standard output goes. Never moves.
+    /// Sets where its standard output goes. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -187,7 +187,7 @@ impl Command {
         self
     }
 
-    /// Where its standard error goes. Never moves.
+    /// Sets where its standard error goes. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -279,7 +279,7 @@ impl Command {
         self.0.get_current_dir()
     }
 
-    /// The user it runs as, as std's `CommandExt`. Never moves.
+    /// Sets the user it runs as, as std's `CommandExt`. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -292,7 +292,7 @@ impl Command {
         self
     }
 
-    /// The group it runs as, as std's `CommandExt`. Never moves.
+    /// Sets the group it runs as, as std's `CommandExt`. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -305,7 +305,7 @@ impl Command {
         self
     }
 
-    /// What it is told its name is, as std's `CommandExt`. Never moves.
+    /// Sets its argument 0, the program's name, as std's `CommandExt`. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -317,7 +317,7 @@ impl Command {
         self
     }
 
-    /// The process group it joins; 0 for one of its own. As std's `CommandExt`. Never moves.
+    /// Sets the process group it joins; 0 for a new one. As std's `CommandExt`. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -333,8 +333,8 @@ impl Command {
     ///
     /// # Safety
     ///
-    /// As std's: between fork and exec only what is async-signal-safe may be called. Nothing of this library is, and
-    /// what needs the runtime ends the child with a message.
+    /// As std's: between fork and exec only async-signal-safe functions may be called. None of this library's is, and
+    /// one that needs the runtime ends the child with a message.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -353,7 +353,7 @@ impl Command {
         self
     }
 
-    /// Becomes the program, as std's `CommandExt`: returns only if that fails. Never moves.
+    /// Replaces this process by the program, as std's `CommandExt`: returns only if that fails. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -364,7 +364,7 @@ impl Command {
         CommandExt::exec(&mut self.0)
     }
 
-    /// std's command inside, for what is only there. Never moves.
+    /// The std command inside, for methods that only std has. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;

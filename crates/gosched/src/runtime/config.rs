@@ -1,4 +1,4 @@
-//! What can be set before first use (S6): in code by [`Config`], else by the environment, else by what the machine is.
+//! What can be set before first use (S6): in code by [`Config`], else by the environment, else by what the machine has.
 
 use core::fmt;
 use core::num::IntErrorKind;
@@ -11,7 +11,7 @@ use crate::fatal::warn;
 use crate::sched::MAX_PROCS;
 use crate::sys::cpu;
 
-/// Stack of the closures given to `run`: what a main thread usually has.
+/// The stack size of the closures given to `run`: what a main thread usually has.
 const MAIN_STACK_BYTES: usize = 8 << 20;
 const MAX_THREADS: usize = 10_000;
 
@@ -38,7 +38,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Everything as the environment and the machine say.
+    /// Settings that leave everything to the environment and the machine.
     ///
     /// ```
     /// gosched::runtime::Config::new().install().unwrap();
@@ -47,7 +47,7 @@ impl Config {
         Config::default()
     }
 
-    /// The number of Ps: how many goroutines may run at the same time. From 1 to 1,024.
+    /// Sets the number of Ps: how many goroutines may run at the same time. From 1 to 1,024.
     ///
     /// ```
     /// gosched::runtime::Config::new().maxprocs(1).install().unwrap();
@@ -58,8 +58,8 @@ impl Config {
         self
     }
 
-    /// How far the stack of a goroutine may grow, in bytes, unless it says otherwise itself (256 KiB by default).
-    /// Rounded up to a power of two. Memory is used only as far as it is touched.
+    /// Sets how far the stack of a goroutine may grow, in bytes, unless its [`Builder`](crate::thread::Builder) says
+    /// otherwise (256 KiB by default). Rounded up to a power of two. Only what is touched uses memory.
     ///
     /// ```
     /// gosched::runtime::Config::new().stack_size(1 << 20).install().unwrap();
@@ -69,7 +69,7 @@ impl Config {
         self
     }
 
-    /// How many threads the runtime may create (10,000 by default). Needing more ends the process with
+    /// Sets how many worker threads the runtime may have (10,000 by default). If it needs more, the process ends with
     /// `fatal error: thread exhaustion`.
     ///
     /// ```
@@ -84,7 +84,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// If a value makes no sense, or if the runtime has started already: with the first `go`, `run` or other use.
+    /// If a value is out of range, or if the runtime has started already, by the first `go`, `run` or other use.
     ///
     /// ```
     /// use gosched::runtime::{Config, ConfigError};

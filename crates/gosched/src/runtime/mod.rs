@@ -1,5 +1,5 @@
-//! The runtime itself: how many goroutines and CPUs there are, and what a goroutine can ask of it. Modelled on Go's
-//! `runtime` package.
+//! The runtime itself: its settings, how many goroutines and CPUs there are, and what a goroutine can ask of it. Modelled
+//! on Go's `runtime` package.
 
 #![deny(unsafe_code)]
 
@@ -35,7 +35,8 @@ pub fn num_goroutine() -> usize {
     SCHED.num_goroutine()
 }
 
-/// The number of CPUs this process may use: its affinity mask, cut by its cgroup's CPU quota. Read once, at start.
+/// The number of CPUs this process may use: those of its affinity mask, limited by its cgroup's CPU quota. Read once, at
+/// first use.
 ///
 /// Never moves the calling goroutine.
 ///
@@ -80,14 +81,14 @@ pub fn checkpoint() {
 
 /// Runs `f`, which may block its thread, without keeping the others waiting: the P is given up meanwhile.
 ///
-/// Not needed for correctness: a call that blocks unannounced loses its P within a millisecond or two. Announced, it
-/// costs its neighbours nothing, and itself a few nanoseconds if it does not block. A moving call: at its end the
-/// goroutine may go on on another thread. What `f` returns, and `errno`, travel along. On a thread that is not a
-/// goroutine it just runs `f`.
+/// Not needed for correctness: a goroutine that blocks its thread without saying so loses its P after a few milliseconds,
+/// if others wait for one. An announced call costs the others nothing, and itself a few nanoseconds if it does not block.
+/// A moving call: the goroutine may resume on another thread when `f` returns. The result of `f` and `errno` go with it.
+/// On a thread that is not a goroutine it just runs `f`.
 ///
 /// # Panics
 ///
-/// If 65,535 such calls are under way in this goroutine, one inside the other.
+/// If 65,535 such calls are nested in this goroutine already. With the panic of `f`.
 ///
 /// ```
 /// use std::io;
@@ -104,22 +105,22 @@ pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Ties the calling goroutine to the OS thread it is on, until [`unlock_os_thread`] was called as
+/// Locks the calling goroutine to the OS thread it is on, until [`unlock_os_thread`] was called as
 /// often. It runs only there, and the thread runs nothing else.
 ///
 /// For what belongs to a thread: a graphics context, a C library with thread-local state, a `!Send` value that has to live
-/// across moving calls. A goroutine that is locked costs a switch of threads whenever it waits.
+/// across moving calls. A locked goroutine costs a switch of threads whenever it waits.
 ///
-/// A goroutine that ends while it is locked takes the thread with it, as in Go: so whoever has changed the thread for good (its signal mask, its
-/// affinity, a namespace, thread-locals) leaves it locked, and nobody else finds it so. The thread's own thread-locals are
-/// dropped then, after the goroutine has ended, on what is no longer a thread of ours: a `join` does not wait for that.
-/// Whoever unlocks in time saves the making of a thread, some tens of microseconds.
+/// If a goroutine ends while it is locked, its thread ends too, as in Go. So a goroutine that has changed its thread for good (the
+/// signal mask, the affinity, a namespace, thread-locals) stays locked, and no other goroutine runs on the changed thread. The
+/// thread's thread-locals are dropped after the goroutine has ended: a `join` does not wait for that. A goroutine that unlocks
+/// before it ends saves the creation of a new thread, some tens of microseconds.
 ///
 /// Never moves the calling goroutine. On a thread that is not a goroutine it does nothing.
 ///
 /// # Panics
 ///
-/// If the goroutine has locked its thread 4,294,967,295 times; it stays locked so often.
+/// If the goroutine has locked its thread 4,294,967,295 times already. The call changes nothing then.
 ///
 /// ```
 /// use gosched::runtime::{lock_os_thread, unlock_os_thread};
@@ -143,7 +144,7 @@ pub fn lock_os_thread() {
     assert!(locks.is_some(), "lock_os_thread: this goroutine has locked its thread {} times", u32::MAX);
 }
 
-/// Takes back one [`lock_os_thread`]; without one it does nothing.
+/// Undoes one [`lock_os_thread`]; does nothing if there is none to undo.
 ///
 /// Never moves the calling goroutine.
 ///
@@ -176,13 +177,12 @@ pub fn unlock_os_thread() {
 /// created at src/main.rs:5:5
 /// ```
 ///
-/// The runtime's own frames are left out at both ends, and calls that were inlined are shown. Of goroutines that differ in nothing but
-/// their number up to ten are listed; more of a kind are shown once, with a count. Functions have their names also without debug
-/// information, then without lines.
-/// It takes some milliseconds the first time, when debug information is read, and later microseconds per goroutine.
+/// The runtime's own frames are left out at both ends, and inlined calls are shown. Up to ten goroutines that differ only in
+/// their number are listed singly; more are shown once, with a count. Without debug information functions have names but no
+/// lines. The first call reads the debug information, which takes some milliseconds; later calls take microseconds per goroutine.
 ///
-/// Never moves the calling goroutine; blocks its thread meanwhile. Others go on, so what the text says of two of them need not
-/// be true at the same moment. Those that compute are interrupted by SIGURG for a moment, if the program has no
+/// Never moves the calling goroutine; blocks its thread meanwhile. The others keep running, so the text does not show all of
+/// them at the same moment. A goroutine that computes is interrupted by SIGURG for a moment, unless the program has a
 /// handler of its own for it.
 ///
 /// ```
@@ -205,7 +205,7 @@ pub fn stacks() -> String {
     dump::stacks()
 }
 
-/// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended by [`goexit`].
+/// The payload of the error of [`JoinHandle::join`](crate::JoinHandle::join) when the goroutine ended by [`goexit`].
 ///
 /// ```
 /// use gosched::runtime::{Goexit, goexit};
@@ -230,11 +230,11 @@ impl std::error::Error for Goexit {}
 /// Ends the calling goroutine after running its destructors. `join` then returns `Err` with a [`Goexit`] inside.
 ///
 /// It unwinds: locks held by the goroutine are poisoned, and `catch_unwind` sees it. No panic message is printed.
-/// Does not return, so whether it moves does not matter.
+/// With `panic = "abort"` it ends the process with a message. Does not return, so whether it moves does not matter.
 ///
 /// # Panics
 ///
-/// On a thread that is not a goroutine: there is none to end.
+/// On a thread that is not a goroutine.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};

@@ -33,7 +33,7 @@ pub struct Barrier {
 impl UnwindSafe for Barrier {}
 impl RefUnwindSafe for Barrier {}
 
-/// What [`Barrier::wait`] returns: one of them all is the leader.
+/// What [`Barrier::wait`] returns: whether the caller is the leader.
 ///
 /// ```
 /// assert!(gosched::sync::Barrier::new(1).wait().is_leader());
@@ -53,7 +53,8 @@ impl Barrier {
         Barrier { core: gosched_locks::Barrier::new(), n }
     }
 
-    /// Waits until `n` have come; then all go on, one of them as the leader, and the barrier can be used again. A moving call.
+    /// Waits until `n` have called it; then all return, one of them as the leader, and the barrier can be used again. A moving
+    /// call.
     ///
     /// ```
     /// use gosched::sync::Barrier;

@@ -1,6 +1,6 @@
 //! `Condvar`: std's, for goroutines.
 //!
-//! Invariant: a node in the line lies in the frame of a wait that does not end before it was taken out.
+//! Invariant: a node in the line is in the frame of a wait that does not end before the node was taken out.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -19,11 +19,10 @@ use crate::sched::{Caller, Inside, Limit, MayWait, Visitor};
 use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
-/// A condition variable, as `std::sync::Condvar`: waits, with a mutex released meanwhile, until somebody says that something
-/// has changed.
+/// A condition variable, as `std::sync::Condvar`: releases a mutex, waits for a notification, and locks the mutex again.
 ///
-/// Those who wait are notified in the order they came. A wait never ends without a notification, or a time-out; nevertheless
-/// the condition must be looked at again afterwards, since somebody else may have had the mutex in between. May be used with more
+/// Waiters are notified in the order in which they came. There are no spurious wake-ups. Nevertheless
+/// the condition must be checked again after a wait, since somebody else may have had the mutex in between. May be used with more
 /// than one mutex.
 ///
 /// ```
@@ -120,8 +119,8 @@ impl Condvar {
     /// As [`wait`](Condvar::wait), until the current [context](crate::context) ends, and then until the mutex is acquired
     /// again. A moving call.
     ///
-    /// The result beside the guard says whether there was a notification, or why the context has ended. A notification is not
-    /// lost to one that gives up: it goes to the next in line.
+    /// The result beside the guard is `Ok` after a notification, or says why the context has ended. No notification is
+    /// lost by a wait that the context ends: it goes to the next in line.
     ///
     /// # Errors
     ///
@@ -150,7 +149,7 @@ impl Condvar {
         poison.wrap((guard, waited))
     }
 
-    /// Waits as long as `condition` says so: asked at once, and again after each notification. A moving call, if it has
+    /// Waits while `condition` returns `true`. It is called at once, and again after each notification. A moving call, if it has
     /// to wait.
     ///
     /// # Errors
@@ -276,7 +275,8 @@ impl Condvar {
         }
     }
 
-    /// Releases the caller's `mutex`, waits, and acquires it again. "Timed out" is the end of the limit, whatever ends it.
+    /// Releases the caller's `mutex`, waits, and acquires it again. "Timed out" means that the limit has ended the wait, by time
+    /// or by the context.
     fn wait_until(&self, mutex: &RawMutex, limit: Limit) -> WaitTimeoutResult {
         let may_wait = match MayWait::ask() {
             Ok(may_wait) => may_wait,
@@ -287,7 +287,7 @@ impl Condvar {
         let node = Node::new(0);
         {
             let _inside = Visitor::enter();
-            // SAFETY: the node lies in this frame, which is not left before the node was notified or has left the line.
+            // SAFETY: the node is in this frame, which stays until the node was notified or has left the line.
             unsafe { self.0.join(&node) };
         }
         mutex.unlock();
@@ -311,7 +311,7 @@ impl Condvar {
         WaitTimeoutResult(true)
     }
 
-    /// Wakes the one who has waited longest, if anybody waits. Never moves.
+    /// Wakes the waiter that has waited longest, if there is one. Never moves.
     ///
     /// ```
     /// let condvar = gosched::sync::Condvar::new();
@@ -365,8 +365,8 @@ impl fmt::Debug for Condvar {
     }
 }
 
-/// Asks the condition. Never inlined: between two times the goroutine may have moved to another thread, and within one function
-/// the compiler keeps the address of a thread-local ([`soundness`](crate::soundness)).
+/// Calls the condition. Never inlined: between two calls the goroutine may have moved to another thread, and within one function
+/// the compiler may reuse the address of a thread-local ([`soundness`](crate::soundness)).
 #[inline(never)]
 fn holds<T>(condition: &mut impl FnMut(&mut T) -> bool, value: &mut T) -> bool {
     condition(value)

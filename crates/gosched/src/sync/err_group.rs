@@ -1,6 +1,6 @@
 //! `ErrGroup`: Go's `errgroup`.
 //!
-//! Invariant: a member is counted until what it came to has been noted.
+//! Invariant: a member is counted until its outcome has been noted.
 #![allow(unsafe_code)]
 
 use core::any::Any;
@@ -17,7 +17,7 @@ use crate::g::task::Argument;
 use crate::runtime::Goexit;
 use crate::thread::{Around, go_around};
 
-/// Goroutines that do parts of one thing, which fails if one of them does: Go's `errgroup.Group`.
+/// Goroutines that work on parts of one task, which fails if one of them fails: Go's `errgroup.Group`.
 ///
 /// ```
 /// use gosched::sync::ErrGroup;
@@ -39,13 +39,13 @@ struct ErrGroupShared<E> {
     context: Context,
 }
 
-/// What went wrong first, of each kind.
+/// The first error and the first panic.
 struct Failure<E> {
     error: Option<E>,
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// A member; counted out, and its place free, when dropped.
+/// A member; dropping it frees its place, and takes it off the counter.
 struct Member<E>(Arc<ErrGroupShared<E>>);
 
 impl<E> Drop for Member<E> {
@@ -69,7 +69,7 @@ impl<E> ErrGroupShared<E> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes what a member came to; what is not the first of its kind is dropped, outside the lock.
+    /// Notes the outcome of a member. All but the first error and the first panic are dropped, outside the lock.
     fn note(&self, outcome: std::thread::Result<Result<(), E>>) {
         let late = match outcome {
             Ok(Ok(())) => return,
@@ -112,7 +112,7 @@ impl<E> ErrGroup<E> {
         ErrGroup::with_places(None)
     }
 
-    /// A group of which `n` run at the same time: [`go`](ErrGroup::go) waits for a place.
+    /// A group of which at most `n` run at the same time: [`go`](ErrGroup::go) waits for a place.
     ///
     /// # Panics
     ///
@@ -140,8 +140,8 @@ impl<E> ErrGroup<E> {
     /// Runs `f` in a new goroutine, under the group's [`context`](ErrGroup::context). In a group with a limit, waits for a
     /// place first: a moving call then.
     ///
-    /// When one fails, the others' I/O, [`time::sleep`](crate::time::sleep)s and `*_ctx` waits end; what waits otherwise or
-    /// computes goes on.
+    /// When one fails, the others' I/O, [`time::sleep`](crate::time::sleep)s and `*_ctx` waits end; other waits and computations
+    /// continue.
     ///
     /// ```
     /// let group = gosched::sync::ErrGroup::new();
@@ -155,7 +155,7 @@ impl<E> ErrGroup<E> {
         E: Send + 'static,
     {
         if let Some(places) = &self.shared.places {
-            // Given back by the member.
+            // The member gives it back.
             core::mem::forget(places.acquire());
         }
         self.shared.running.add(1);

@@ -1,7 +1,7 @@
 //! `LazyLock`: std's, for goroutines.
 //!
-//! Invariant: once `once` is complete the value is there, and is not written again while it is shared. Before that only whoever
-//! runs touches it.
+//! Invariant: once `once` is complete the value is there, and is not written again while it is shared. Before that only the
+//! running closure accesses it.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -42,8 +42,8 @@ pub struct LazyLock<T, F = fn() -> T> {
     data: UnsafeCell<Data<T, F>>,
 }
 
-// SAFETY: `&T` is given to several; the value may be made by one and dropped by another, and so may the closure, to which
-// no reference is given.
+// SAFETY: `&T` is given to several (`Sync`). One thread may make the value or the closure, and another one drop it (`Send`). No
+// reference to the closure is given out.
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
@@ -61,7 +61,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         LazyLock { once: Once::new(), data: UnsafeCell::new(Data::Closure(f)) }
     }
 
-    /// The value, made now if it wasn't; waits if somebody else makes it just now: a moving call then.
+    /// The value, made now if it wasn't; waits if somebody else is making it: a moving call then.
     ///
     /// # Panics
     ///
@@ -88,7 +88,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             if state.is_poisoned() {
                 poisoned();
             }
-            // SAFETY: whoever runs has the data to itself, until it is complete. Not held while the closure runs.
+            // SAFETY: this closure has exclusive access to the data, until the once is complete. The reference ends before `f` runs.
             let closure = replace(unsafe { &mut *self.data.get() }, Data::Taken);
             if let Data::Closure(f) = closure {
                 let value = f();
@@ -98,7 +98,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         });
     }
 
-    /// The value, made now if it wasn't. Never moves, apart from the closure.
+    /// The value, made now if it wasn't. Never moves by itself; the closure may.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! Channels with the names and semantics of `std::sync::mpsc`: many senders, one receiver.
 //!
-//! Built on [`chan`](mod@crate::chan), whose channels can do more; the errors are std's own. What waits parks its goroutine, or blocks
-//! its thread if it isn't one. A [context](crate::context) that ends has no part in it.
+//! Built on [`chan`](mod@crate::chan), whose channels can do more; the errors are std's own. A wait parks the goroutine; it blocks
+//! a thread that is not a goroutine. The end of a [context](crate::context) does not end a wait here.
 //!
 //! ```
 //! use gosched::sync::mpsc::channel;
@@ -81,7 +81,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender { inner: tx }, Receiver { inner: rx, not_sync: PhantomData })
 }
 
-/// A channel with room for `bound` values: a send waits for a place, with a bound of 0 for the receiver to take its value.
+/// A channel with room for `bound` values: a send waits for a place. With a bound of 0 it waits until its value is received.
 ///
 /// ```
 /// let (tx, rx) = gosched::sync::mpsc::sync_channel(1);

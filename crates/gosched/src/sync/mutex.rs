@@ -1,6 +1,6 @@
 //! `Mutex`: std's, for goroutines.
 //!
-//! Invariant: a [`MutexGuard`] is the possession of the lock, and gives it back when dropped.
+//! Invariant: whoever has the [`MutexGuard`] holds the lock; dropping the guard releases it.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -18,11 +18,11 @@ use crate::sched::Limit;
 
 /// A mutual-exclusion lock around a value, as `std::sync::Mutex`.
 ///
-/// Whoever finds it held parks its goroutine, or blocks its thread if it isn't one. Uncontended locking and unlocking never
-/// enters the scheduler. Fast before fair, as Go's: whoever finds the lock free takes it, but one that has waited for a
-/// millisecond gets it handed over. A mutex costs 24 bytes and its data.
+/// A wait parks the goroutine; it blocks a thread that is not a goroutine. Uncontended locking and unlocking does not
+/// enter the scheduler. Fast before fair, as in Go: a caller that finds the lock free takes it, but a waiter that has waited for
+/// more than a millisecond gets it handed over. A mutex costs at most 24 bytes, and its data.
 ///
-/// A guard may be held across moving calls; it is `!Send`, as std's, and goes with its goroutine.
+/// A guard may be held across moving calls; it is `!Send`, as std's, and moves between threads with its goroutine.
 ///
 /// # Poisoning
 ///
@@ -48,7 +48,7 @@ pub struct Mutex<T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: the lock hands its value to one at a time, on whatever thread: that needs `Send` and nothing more.
+// SAFETY: the lock gives one thread at a time access to its value: that needs `Send` and nothing more.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
@@ -72,7 +72,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     not_send: PhantomData<*const ()>,
 }
 
-// SAFETY: through `&MutexGuard` only `&T` can be had.
+// SAFETY: `&MutexGuard` gives access to `&T` only.
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 impl<T> Mutex<T> {
@@ -93,7 +93,7 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Acquires the mutex, waiting for it if need be.
     ///
-    /// A moving call, if it has to wait. Locking a mutex again that the goroutine already holds waits for ever.
+    /// A moving call, if it has to wait. Locking a mutex that the goroutine itself holds waits for ever.
     ///
     /// # Errors
     ///
@@ -116,12 +116,12 @@ impl<T: ?Sized> Mutex<T> {
 
     /// As [`lock`](Mutex::lock), until the current [context](crate::context) ends. A moving call, if it has to wait.
     ///
-    /// A mutex that is free at once is acquired also if the context has ended. One that gives up leaves the line.
+    /// A free mutex is acquired even if the context has ended. A wait that the context ends does not hold up the other waiters.
     ///
     /// # Errors
     ///
-    /// Why the context has ended, if it did before the mutex was acquired. Inside, if the mutex is poisoned; that error holds the
-    /// guard.
+    /// Outside: why the context has ended, if it did before the mutex was acquired. Inside: if the mutex is poisoned; that error
+    /// holds the guard.
     ///
     /// ```
     /// use gosched::context::{ContextError, background, enter};
@@ -169,7 +169,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// # Safety
-    /// The caller holds the lock, and this is the one guard for it.
+    /// The caller holds the lock, and makes no other guard for it.
     #[inline]
     unsafe fn guard(&self) -> MutexGuard<'_, T> {
         MutexGuard { mutex: self, since: Since::now(), not_send: PhantomData }
@@ -194,7 +194,7 @@ impl<T: ?Sized> Mutex<T> {
         self.poison.get()
     }
 
-    /// Takes the poison away. Never moves.
+    /// Clears the poison. Never moves.
     ///
     /// ```
     /// use gosched::sync::{Arc, Mutex};
@@ -277,7 +277,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// The mutex itself, for a condition variable, which releases and re-acquires it under the guard.
+    /// The lock itself, for a condition variable, which releases it and acquires it again while the guard exists.
     pub(super) fn raw(&self) -> &'a RawMutex {
         &self.mutex.raw
     }
@@ -292,7 +292,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard is the possession of the lock.
+        // SAFETY: the guard's owner holds the lock.
         unsafe { &*self.mutex.data.get() }
     }
 }
@@ -300,7 +300,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard is the possession of the lock, and there is one.
+        // SAFETY: the guard's owner holds the lock, and there is one guard.
         unsafe { &mut *self.mutex.data.get() }
     }
 }

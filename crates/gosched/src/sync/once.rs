@@ -1,6 +1,6 @@
 //! `Once`: std's, for goroutines.
 //!
-//! Invariant: whoever runs ends the running, also by unwinding: [`Running`] sees to it.
+//! Invariant: a run of the closure is always marked as ended, even if it unwinds: by the drop of [`Running`].
 
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
@@ -26,7 +26,7 @@ pub struct Once(OnceCore);
 impl UnwindSafe for Once {}
 impl RefUnwindSafe for Once {}
 
-/// What the closure of [`Once::call_once_force`] is told.
+/// The argument of the closure of [`Once::call_once_force`]: whether the once was poisoned.
 ///
 /// ```
 /// gosched::sync::Once::new().call_once_force(|state| assert!(!state.is_poisoned()));
@@ -35,7 +35,7 @@ pub struct OnceState {
     poisoned: bool,
 }
 
-/// A once to start with.
+/// A once that has not run.
 ///
 /// ```
 /// # #![allow(deprecated)]
@@ -48,7 +48,7 @@ pub struct OnceState {
 #[allow(clippy::declare_interior_mutable_const, reason = "as std's: it is there to be copied")]
 pub const ONCE_INIT: Once = Once::new();
 
-/// Ends the running when dropped, leaving the once in this state.
+/// Ends the run when dropped, and leaves the once in this state.
 struct Running<'a> {
     once: &'a OnceCore,
     leave: OnceStage,
@@ -84,7 +84,7 @@ impl Once {
         Once(OnceCore::new())
     }
 
-    /// Runs `f` if nobody has yet; waits if somebody does just now. When it returns, some closure has run to its end.
+    /// Runs `f` if no closure has run; waits if one is running. When this returns, a closure has run to its end.
     ///
     /// A moving call, if it has to wait. A closure that calls `call_once` on the same once waits for ever.
     ///
@@ -120,7 +120,11 @@ impl Once {
         }
     }
 
-    /// As [`call_once`](Once::call_once), but runs `f` also if the once is poisoned, and tells it so.
+    /// As [`call_once`](Once::call_once), but runs `f` even if the once is poisoned; the argument says whether it is.
+    ///
+    /// # Panics
+    ///
+    /// If `f` does, which poisons the once.
     ///
     /// ```
     /// use gosched::sync::Once;
@@ -200,7 +204,7 @@ impl Once {
         }
     }
 
-    /// As [`wait`](Once::wait), but goes on waiting if the once is poisoned.
+    /// As [`wait`](Once::wait), but keeps waiting if the once is poisoned.
     ///
     /// ```
     /// let once = gosched::sync::Once::new();
@@ -213,18 +217,18 @@ impl Once {
         }
     }
 
-    /// Waits for whoever runs the closure, or may yet.
+    /// Waits until the running closure has ended, or until one has run to its end.
     fn await_end(&self, until: Until) {
         obtain(WaitReason::Once, 0, || !self.0.is_pending(until), || self.0.wait(until));
     }
 
-    /// The state; nobody runs, since the caller has it alone.
+    /// The state. No closure is running, since the caller has exclusive access.
     #[inline]
     pub(super) fn state(&mut self) -> OnceStage {
         self.0.state()
     }
 
-    /// Sets the state; nobody runs, since the caller has it alone.
+    /// Sets the state. No closure is running, since the caller has exclusive access.
     #[inline]
     pub(super) fn set_state(&mut self, state: OnceStage) {
         self.0 = OnceCore::in_state(state);

@@ -90,7 +90,7 @@ impl<T> OnceLock<T> {
         self.get().unwrap_or_else(|| unreachable!("a completed cell has a value"))
     }
 
-    /// Puts a value in. Waits if somebody else is about to: a moving call then.
+    /// Sets the value. Waits if somebody else is setting it: a moving call then.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl<T> OnceLock<T> {
         value.map_or(Ok(()), Err)
     }
 
-    /// The value; if it isn't there, `f` makes it. Of several that come at the same time one runs its closure, and the others
+    /// The value; if it isn't there, `f` makes it. Of several callers at the same time one runs its closure, and the others
     /// wait: a moving call then. A closure that initializes the same cell waits for ever.
     ///
     /// # Panics
@@ -136,10 +136,10 @@ impl<T> OnceLock<T> {
     /// Fills the cell with what `f` makes, if nobody has.
     #[cold]
     fn initialize(&self, f: impl FnOnce() -> Option<T>) {
-        // Poison is left by another caller's panic, and is not this one's business.
+        // Poison only means that another caller's closure has panicked: the cell is empty.
         self.once.call_once_force(|_| {
             let value = f();
-            // SAFETY: whoever runs has the value to itself, until it is complete.
+            // SAFETY: the running closure has exclusive access to the value, until the once is complete.
             unsafe { *self.value.get() = value };
         });
     }

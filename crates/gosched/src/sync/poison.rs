@@ -1,7 +1,7 @@
-//! Poison: a lock that was held while its holder began to panic says so from then on, as std's do.
+//! Poison: a lock whose holder began to panic is poisoned from then on, as std's are.
 //!
-//! `std::thread::panicking` is right for goroutines: one that unwinds stays on its thread (D5). The flag orders nothing;
-//! it is written and read while the lock is held.
+//! `std::thread::panicking` is right for goroutines: one that unwinds stays on its thread (D5). The flag orders nothing: it is set
+//! by the lock's holder, and the lock orders it for the next one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{LockResult, PoisonError};
 /// Whether a lock is poisoned.
 pub(super) struct Flag(AtomicBool);
 
-/// Whether the holder was panicking when it got the lock: then its panic is not this lock's business.
+/// Whether the holder was panicking when it got the lock: then its panic does not poison the lock.
 #[derive(Clone, Copy)]
 pub(super) struct Since {
     panicking: bool,
@@ -30,7 +30,7 @@ impl Flag {
         self.0.store(false, Ordering::Relaxed);
     }
 
-    /// Wraps what the caller gets by the poison that is there.
+    /// Wraps `value` in an error if there is poison.
     #[inline]
     pub(super) fn wrap<T>(&self, value: T) -> LockResult<T> {
         if self.get() { Err(PoisonError::new(value)) } else { Ok(value) }

@@ -1,4 +1,4 @@
-//! The bare locks, without data and poison: cores of `gosched_locks` joined to the scheduler.
+//! The locks without data and poison: the cores of `gosched_locks`, which wait and wake through the scheduler.
 //!
 //! The fast paths are inlined and do not enter the runtime.
 
@@ -51,7 +51,7 @@ fn lock(core: &MutexCore, reason: WaitReason) {
     }
 }
 
-/// A look or two at a lock that may be free in a moment, unless its holder can't run before we give up the only P.
+/// Looks at the lock for a moment, in case it becomes free. With one P only once: the holder can't run before the caller waits.
 fn spin(core: &MutexCore, attempt: &mut Attempt) -> bool {
     if SCHED.procs() == 1 { core.take_if_free(attempt) } else { core.spin(attempt) }
 }
@@ -178,7 +178,7 @@ impl RawRwLock {
         }
     }
 
-    /// By one who reads.
+    /// By a reader.
     #[inline]
     pub(super) fn read_unlock(&self) {
         if self.0.end_read() {
@@ -199,7 +199,7 @@ impl RawRwLock {
         }
     }
 
-    /// `first`: has the writers' mutex already, and found readers.
+    /// `first`: the caller has locked the writers' mutex already, and found readers.
     #[cold]
     fn write_slow(&self, first: bool) {
         let may_wait = match MayWait::ask() {
@@ -236,14 +236,14 @@ impl RawRwLock {
         got
     }
 
-    /// By the one who writes.
+    /// By the writer.
     #[inline]
     pub(super) fn write_unlock(&self) {
         wake_line(self.0.end_write());
         unlock(self.0.writers());
     }
 
-    /// By the one who writes, who goes on reading.
+    /// By the writer, who becomes a reader.
     pub(super) fn downgrade(&self) {
         wake_line(self.0.downgrade());
         unlock(self.0.writers());

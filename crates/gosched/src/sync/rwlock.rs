@@ -1,6 +1,6 @@
 //! `RwLock`: std's, for goroutines.
 //!
-//! Invariant: a guard is the possession of the lock, for reading or for writing, and gives it back when dropped.
+//! Invariant: whoever has a guard holds the lock, for reading or for writing; dropping the guard releases it.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -17,9 +17,9 @@ use super::raw::RawRwLock;
 
 /// A reader-writer lock around a value, as `std::sync::RwLock`: many may read, or one may write.
 ///
-/// Whoever has to wait parks its goroutine, or blocks its thread if it isn't one. Nobody starves: a waiting writer keeps new
-/// readers out, and when a writer leaves, all readers that wait come in before the next writer. So reading again while already
-/// reading can wait for ever, if a writer came in between.
+/// A wait parks the goroutine; it blocks a thread that is not a goroutine. Nobody starves: a waiting writer keeps new
+/// readers out, and when a writer leaves, all readers that wait come in before the next writer. So a goroutine that already reads
+/// and calls [`read`](RwLock::read) again can wait for ever, if a writer came in between.
 ///
 /// Poisoned when a *writer* panics; see [`Mutex`](super::Mutex#poisoning).
 ///
@@ -57,12 +57,12 @@ impl<T: ?Sized> RefUnwindSafe for RwLock<T> {}
 #[must_use = "if unused the RwLock will immediately unlock"]
 #[clippy::has_significant_drop]
 pub struct RwLockReadGuard<'rwlock, T: ?Sized + 'rwlock> {
-    /// A pointer rather than a reference: it is valid until the guard is dropped, not while the guard is an argument.
+    /// Not a reference: that would have to be valid as long as the guard is a function's argument, even after its drop.
     data: NonNull<T>,
     raw: &'rwlock RawRwLock,
 }
 
-// SAFETY: through `&RwLockReadGuard` only `&T` can be had.
+// SAFETY: `&RwLockReadGuard` gives access to `&T` only.
 unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 
 /// A [`RwLock`] held for writing; released when dropped.
@@ -80,7 +80,7 @@ pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock> {
     not_send: PhantomData<*const ()>,
 }
 
-// SAFETY: through `&RwLockWriteGuard` only `&T` can be had.
+// SAFETY: `&RwLockWriteGuard` gives access to `&T` only.
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 
 impl<T> RwLock<T> {
@@ -219,7 +219,7 @@ impl<T: ?Sized> RwLock<T> {
         self.poison.get()
     }
 
-    /// Takes the poison away. Never moves.
+    /// Clears the poison. Never moves.
     ///
     /// ```
     /// let lock = gosched::sync::RwLock::new(0);
@@ -265,7 +265,7 @@ impl<T: ?Sized> RwLock<T> {
 }
 
 impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
-    /// Goes on as a reader, without anybody writing in between. Never moves.
+    /// Makes the writer a reader, without another writer in between. Never moves.
     ///
     /// ```
     /// use gosched::sync::{RwLock, RwLockWriteGuard};
@@ -314,7 +314,7 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard is the possession of the lock for reading.
+        // SAFETY: the guard's owner holds the lock for reading.
         unsafe { self.data.as_ref() }
     }
 }
@@ -324,7 +324,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard is the possession of the lock.
+        // SAFETY: the guard's owner holds the lock.
         unsafe { &*self.lock.data.get() }
     }
 }
@@ -332,7 +332,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard is the possession of the lock for writing, and there is one.
+        // SAFETY: the guard's owner holds the lock for writing, and there is one guard.
         unsafe { &mut *self.lock.data.get() }
     }
 }

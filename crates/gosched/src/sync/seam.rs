@@ -1,5 +1,5 @@
-//! How all locks wait and wake: the cores of `gosched_locks` say what is to be done, and here it is done through the
-//! scheduler's seam. Core calls that take a line's lock are made inside the runtime.
+//! How all locks wait and wake: the cores of `gosched_locks` decide who waits and who is woken, and this file does it through
+//! the scheduler's seam. Core calls that take a line's lock are made inside the runtime.
 #![allow(unsafe_code)]
 
 use core::task::Waker;
@@ -12,13 +12,13 @@ use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
 const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes are theirs to give a meaning");
 
-/// So many are woken in one visit to the runtime, which is to be short.
+/// At most this many are woken in one visit to the runtime, so that visits are short.
 const WOKEN_AT_ONCE: usize = 64;
 
-/// Gets what `acquire` is about, or waits at the place it gives. A moving call. Whoever must not wait gets it by `at_once`,
-/// which says whether it could, or not at all.
+/// Calls `acquire`, and waits at the place that it returns, if any. A moving call. In a stopped world it calls `at_once`
+/// instead, which returns whether it was successful, and panics if not.
 ///
-/// Returns when the waiter was woken, once; what that means is the core's to say.
+/// Returns when the lock is acquired, or when the waiter was woken: the core says what that means.
 pub(super) fn obtain<'l, S: 'l>(
     reason: WaitReason,
     tag: u64,
@@ -46,12 +46,12 @@ pub(super) fn obtain<'l, S: 'l>(
 #[must_use]
 pub(super) enum Obtained {
     Yes,
-    /// The limit was reached before.
+    /// The limit was reached first.
     Late,
 }
 
-/// As [`obtain`], but waits no longer than `limit`. One that gives up leaves its line by `leave`, which is called inside the
-/// runtime.
+/// As [`obtain`], but waits no longer than `limit`. When that is reached it calls `leave`, inside the runtime, to take the node
+/// out of its line.
 pub(super) fn obtain_within<'l, S: 'l>(
     reason: WaitReason,
     tag: u64,
@@ -88,7 +88,7 @@ pub(super) fn obtain_within<'l, S: 'l>(
     }
 }
 
-/// Waits at a place in a line until woken, or until the limit is reached. Then the node is still in line, and is to leave it.
+/// Waits at a place in a line until woken, or until the limit is reached. In that case the caller takes the node out of the line.
 pub(super) fn wait_within<S>(
     caller: Caller,
     reason: WaitReason,
@@ -96,8 +96,8 @@ pub(super) fn wait_within<S>(
     place: LinePlace<'_, Waiter, S>,
     node: &Node<Waiter>,
 ) -> Outcome {
-    // SAFETY: the node lies in a frame that stays until the waiter was woken by whoever took the node out of the line, or it
-    // has left.
+    // SAFETY: the node is in a frame that stays until whoever took the node out of the line has woken the waiter, or until the
+    // caller has taken the node out.
     caller.wait_ticket(reason, limit, node.ticket(), || unsafe { place.join(node) })
 }
 
@@ -108,12 +108,12 @@ pub(super) fn wait_at<S>(
     place: LinePlace<'_, Waiter, S>,
     node: &Node<Waiter>,
 ) {
-    // SAFETY: the node lies in a frame that stays until the waiter is woken: which happens after it was taken out of the
+    // SAFETY: the node is in a frame that stays until the waiter is woken, which happens after the node was taken out of the
     // line and claimed.
     caller.wait(reason, |waiter| unsafe { place.take(node, waiter) });
 }
 
-/// Wakes the one, if any, that `release` takes out of its line, whose lock is free afterwards. Never moves.
+/// Wakes the waiter, if any, that `release` takes out of its line. `release` leaves the line's lock free. Never moves.
 pub(super) fn wake_by(release: impl FnOnce() -> Option<Waiter>) {
     let visitor = Visitor::enter();
     let woken = release();
@@ -121,7 +121,7 @@ pub(super) fn wake_by(release: impl FnOnce() -> Option<Waiter>) {
     no_waker(waker);
 }
 
-/// Wakes all that `next` gives out. Never moves.
+/// Wakes all waiters that `next` returns. Never moves.
 pub(super) fn wake_each(mut next: impl FnMut() -> Option<Waiter>) {
     loop {
         let mut visitor = Visitor::enter();
@@ -141,7 +141,7 @@ pub(super) fn wake_line(mut line: Line<Waiter>) {
     }
 }
 
-/// Goroutines and threads wait for locks, async tasks do not.
+/// Only goroutines and threads wait for locks, so there is no waker to call.
 fn no_waker(waker: Option<Waker>) {
     debug_assert!(waker.is_none(), "an async task waits for a lock, which it can't");
 }

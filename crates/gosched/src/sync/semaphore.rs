@@ -13,9 +13,9 @@ use crate::sched::{Limit, Visitor};
 use crate::timers::when_after;
 use crate::waiter::{WaitReason, Waiter};
 
-/// A number of permits, which are acquired, and come back when they are dropped.
+/// A number of permits. Dropping an acquired permit returns it.
 ///
-/// First come, first served: one that wants many and waits keeps those behind it waiting, however few they want.
+/// First come, first served: while a caller waits for many permits, those behind it wait too, however few they want.
 ///
 /// ```
 /// use gosched::sync::Semaphore;
@@ -37,7 +37,7 @@ pub struct Semaphore(gosched_locks::Semaphore<Waiter>);
 impl UnwindSafe for Semaphore {}
 impl RefUnwindSafe for Semaphore {}
 
-/// Permits of a [`Semaphore`]; they go back when this is dropped.
+/// Permits of a [`Semaphore`]; dropping this returns them.
 ///
 /// ```
 /// let semaphore = gosched::sync::Semaphore::new(1);
@@ -53,7 +53,7 @@ pub struct Permit<'a> {
     n: usize,
 }
 
-/// A permit of a [`Semaphore`] that owns its share of it; see [`Semaphore::acquire_owned`]. It goes back when this is dropped.
+/// A permit that owns an `Arc` of its [`Semaphore`]; see [`Semaphore::acquire_owned`]. Dropping this returns it.
 ///
 /// ```
 /// use gosched::sync::{Arc, OwnedPermit, Semaphore};
@@ -95,7 +95,7 @@ impl Semaphore {
 
     /// Acquires `n` permits at once, waiting for its turn if need be. A moving call.
     ///
-    /// If `n` is more than there will ever be, it waits for ever.
+    /// If there are never `n` permits, it waits for ever.
     ///
     /// ```
     /// let semaphore = gosched::sync::Semaphore::new(3);
@@ -124,8 +124,8 @@ impl Semaphore {
 
     /// As [`acquire`](Semaphore::acquire), until the current [context](crate::context) ends. A moving call.
     ///
-    /// A permit whose turn it is at once is acquired also if the context has ended. One that gives up leaves the line; those behind
-    /// it move up.
+    /// If a permit is free and nobody waits, it is acquired even if the context has ended. A wait that the context ends does not
+    /// hold up the other waiters.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Semaphore {
         obtained
     }
 
-    /// As [`acquire`](Semaphore::acquire), with a permit that owns its share of the semaphore, and so can go anywhere. A moving
+    /// As [`acquire`](Semaphore::acquire), with a permit that owns an `Arc` of the semaphore, and so borrows nothing. A moving
     /// call.
     ///
     /// ```
@@ -197,7 +197,7 @@ impl Semaphore {
         OwnedPermit { semaphore: self }
     }
 
-    /// As [`try_acquire`](Semaphore::try_acquire), with a permit that owns its share of the semaphore. Never moves.
+    /// As [`try_acquire`](Semaphore::try_acquire), with a permit that owns an `Arc` of the semaphore. Never moves.
     ///
     /// ```
     /// use gosched::sync::{Arc, Semaphore};
@@ -219,7 +219,7 @@ impl Semaphore {
     /// assert!(permit.is_some() && semaphore.try_acquire().is_none());
     /// ```
     pub fn try_acquire(&self) -> Option<Permit<'_>> {
-        // Lazily: a permit that is made in vain would be given back when dropped.
+        // `then`, not `then_some`: dropping a permit that was not obtained would add one.
         self.try_obtain().then(|| self.permit())
     }
 
@@ -249,7 +249,7 @@ impl Semaphore {
         Ok(())
     }
 
-    /// Wakes those who can have what they want.
+    /// Wakes the waiters for whom there are enough permits now.
     fn serve(&self, served: Served) {
         if served == Served::NotYet {
             wake_each(|| self.0.serve());

@@ -1,7 +1,7 @@
 //! `WaitGroup`: Go's.
 //!
-//! The counter lies on the heap, because the goroutines of [`WaitGroup::go`] may outlive the group that started them. It is
-//! made at first use, so that a group can be a `static`.
+//! The counter is on the heap, because the goroutines of [`WaitGroup::go`] may outlive the group that started them. It is
+//! created at first use, so that a group can be a `static`.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -25,11 +25,11 @@ type GroupCore = gosched_locks::Group<Waiter>;
 
 /// Waits for a number of goroutines to be done, as Go's `sync.WaitGroup`.
 ///
-/// A counter: [`add`](WaitGroup::add) says how many there will be, each calls [`done`](WaitGroup::done) when it is, and
-/// [`wait`](WaitGroup::wait) waits until the counter is 0; or [`go`](WaitGroup::go) does the counting. It can be used again after
-/// that, at once. Clones share the counter.
+/// A counter: [`add`](WaitGroup::add) adds the number of goroutines, each calls [`done`](WaitGroup::done) at its end, and
+/// [`wait`](WaitGroup::wait) waits until the counter is 0; or [`go`](WaitGroup::go) does the counting. The group can be used again
+/// at once after that. Clones share the counter.
 ///
-/// What was done before a `done` is seen by whoever that `done` lets go.
+/// What happened before a `done` happens before the return of the `wait` that it ends.
 ///
 /// ```
 /// use gosched::sync::{WaitGroup, atomic::{AtomicU32, Ordering}};
@@ -47,7 +47,7 @@ pub struct WaitGroup {
     core: OnceLock<Arc<GroupCore>>,
 }
 
-/// One that was counted in, and is counted out when this is dropped.
+/// A goroutine that was counted; dropping this takes it off the counter.
 struct Counted(Arc<GroupCore>);
 
 impl Drop for Counted {
@@ -79,13 +79,13 @@ impl WaitGroup {
         self.core.get_or_init(|| Arc::new(GroupCore::new()))
     }
 
-    /// Adds `n`, which may be negative, to the counter. At 0 all who wait go on. Never moves.
+    /// Adds `n`, which may be negative, to the counter. At 0 all waiters are woken. Never moves.
     ///
-    /// To be called before the work that is counted is started, not in it: `wait` may come first there.
+    /// Call it before starting the goroutine that is counted, not in that goroutine: `wait` might be called before it runs.
     ///
     /// # Panics
     ///
-    /// If the counter would become negative; it stays as it is then.
+    /// If the counter would become negative, or too large; it does not change then.
     ///
     /// ```
     /// let group = gosched::sync::WaitGroup::new();
@@ -135,7 +135,7 @@ impl WaitGroup {
 
     /// As [`wait`](WaitGroup::wait), until the current [context](crate::context) ends. A moving call.
     ///
-    /// A counter that is at 0 is seen also if the context has ended.
+    /// Succeeds if the counter is 0, even if the context has ended.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ impl WaitGroup {
         obtain_within(WaitReason::WaitGroup, 0, limit, at_once, || core.wait(), |node| core.leave(node))
     }
 
-    /// Runs `f` in a new goroutine that is counted from now on until it has ended, be it by a panic. Never moves.
+    /// Runs `f` in a new goroutine that is counted until it has ended, even by a panic. Never moves.
     ///
     /// The group need not outlive the goroutine.
     ///
@@ -212,7 +212,7 @@ impl<T> Around<T> for Counted {
     }
 }
 
-/// Adds `n`, or says what the counter can't become.
+/// Adds `n`; if that is out of range, returns what the counter would have become.
 fn add(core: &GroupCore, n: isize) -> Result<(), i128> {
     match core.add(n) {
         Add::Counted => Ok(()),

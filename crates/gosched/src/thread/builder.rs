@@ -1,6 +1,7 @@
-//! How goroutines are made: `go`, `run`, `spawn` and `Builder`.
+//! How goroutines are created: `go`, `run`, `spawn` and `Builder`.
 //!
-//! Each public function passes its closure on by address and then forgets it, so that a large one is copied once (`g/task.rs`).
+//! Each function with an [`Argument`] passes its closure on by address and then forgets it, so that a large one is copied once
+//! (`g/task.rs`).
 #![allow(unsafe_code)]
 
 use core::panic::Location;
@@ -60,7 +61,7 @@ where
     handle
 }
 
-/// `go`, for a caller elsewhere, who has `f`. Never unwinds once it has it.
+/// `go` for a caller in the library that passes `f` by address. Does not unwind after it has taken `f`.
 ///
 /// # Safety
 /// As for `Argument::new`.
@@ -75,7 +76,7 @@ where
     JoinHandle::new(joinable(g, None))
 }
 
-/// Starts a goroutine of the library's own, which is not counted, is hidden, and has no context.
+/// Starts a goroutine of the library's own. It is not counted, does not appear in dumps, and has no context.
 #[track_caller]
 pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
     let f = move || {
@@ -90,13 +91,13 @@ pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
     drop(joinable::<()>(g, None));
 }
 
-/// What a goroutine does around the closure that it was made for.
+/// What a goroutine does before and after its closure.
 pub(crate) trait Around<T> {
     fn call(self, f: impl FnOnce() -> T);
 }
 
-/// Starts a goroutine that calls `f`, and something around it. Never unwinds once it has `f`, which is called in its box if it
-/// is large.
+/// Starts a goroutine that calls `f` by way of `around`. Does not unwind after it has taken `f`. A large `f` is boxed, and
+/// called in its box.
 ///
 /// # Safety
 /// As for `Argument::new`.
@@ -136,13 +137,13 @@ fn start_around(f: impl FnOnce() + Send + 'static, place: &'static Location<'sta
     core::mem::forget(f);
 }
 
-/// The handle's half of a goroutine that was just spawned.
+/// The join handle's part of a goroutine that was just spawned.
 pub(super) fn joinable<T>(g: NonNull<G>, name: Option<Name>) -> Joinable<T> {
     // SAFETY: this is the one handle of the goroutine, whose closure returns a T.
     unsafe { Joinable::new(g, name) }
 }
 
-/// A goroutine as `run` makes it, for a caller who does not wait.
+/// Starts a goroutine as `run` does, for a caller that does not wait.
 pub(crate) fn spawn_main<F, T>(f: F, place: &'static Location<'static>) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -154,21 +155,21 @@ where
     JoinHandle::new(joinable(g, None))
 }
 
-/// How the goroutine of `run` is born: with the main goroutine's stack, and its id if it is the first.
+/// How the goroutine of `run` is created: with the main goroutine's stack size, and with its id if it is the first.
 fn main_goroutine(place: &'static Location<'static>) -> Spawn {
     let class = Some(config::settings().main_stack);
     Spawn { name: None, class, role: Role::Main, group: None, locks: 0, place }
 }
 
-/// Runs `main` as a goroutine, the main one (id 1) if it is the first, and returns its value when it has ended. Other
-/// goroutines live on.
+/// Runs `main` as a goroutine, and returns its value when it has ended. The first one is the main goroutine, with id 1. Other
+/// goroutines keep running.
 ///
-/// The closure may borrow: the caller waits. Its stack may grow to 8 MiB. May be nested and called from several
-/// threads at once; each closure is then a goroutine of its own. A moving call when called from a goroutine.
+/// The closure may borrow: the caller waits. Its stack may grow to 8 MiB. Calls may be nested, and made from several
+/// threads at once; each closure is a goroutine of its own. A moving call when called from a goroutine.
 ///
 /// # Panics
 ///
-/// With the closure's panic.
+/// With the closure's panic. Inside [`stop_the_world`](crate::runtime::stop_the_world).
 ///
 /// ```
 /// let text = String::from("borrowed");
@@ -201,7 +202,7 @@ where
     }
 }
 
-/// Makes goroutines with a name or a stack size of their own, as `std::thread::Builder` does threads.
+/// Creates goroutines with a name, a stack size or a thread of their own, as `std::thread::Builder` creates threads.
 ///
 /// ```
 /// use gosched::thread::Builder;
@@ -248,8 +249,8 @@ impl Builder {
         self
     }
 
-    /// How far its stack may grow, in bytes: rounded up to a power of two and, as std does, to the smallest stack that
-    /// works (32 KiB on most machines); at most 1 GiB. Memory is used only as far as it is touched.
+    /// Sets how far the stack may grow, in bytes: at most 1 GiB. Rounded up to a power of two and, as std does, to the smallest
+    /// stack that works (32 KiB on most machines). Only what is touched uses memory.
     ///
     /// ```
     /// let deep = gosched::thread::Builder::new().stack_size(8 << 20).spawn(|| {
@@ -265,7 +266,8 @@ impl Builder {
     }
 
     /// Gives the goroutine an OS thread of its own, as if it began with
-    /// [`lock_os_thread`](crate::runtime::lock_os_thread). The thread ends with it, unless it unlocks it.
+    /// [`lock_os_thread`](crate::runtime::lock_os_thread). The thread ends with the goroutine, unless the goroutine has called
+    /// [`unlock_os_thread`](crate::runtime::unlock_os_thread).
     ///
     /// ```
     /// let handle = gosched::thread::Builder::new().pinned().spawn(|| {
@@ -286,7 +288,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// If the stack size is absurdly large; the text says what is possible.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the stack size is too large; the text has the limit.
     ///
     /// ```
     /// let error = gosched::thread::Builder::new().stack_size(usize::MAX).spawn(|| ()).unwrap_err();
@@ -304,7 +306,7 @@ impl Builder {
         Ok(handle)
     }
 
-    /// Never unwinds, nor fails, once it has `f`.
+    /// Neither unwinds nor fails after it has taken `f`.
     ///
     /// # Safety
     /// As for `Argument::new` and [`spawn_unchecked`](Builder::spawn_unchecked).

@@ -1,7 +1,7 @@
-//! Who am I, and how am I woken: `Thread`, `park`, `unpark`.
+//! `Thread`, `current`, `park` and `unpark`.
 //!
-//! A [`Thread`] names one incarnation of a header by address and id. The address stays valid for ever, the id tells a
-//! later goroutine from this one, so a `Thread` kept beyond the goroutine's end is harmless.
+//! A [`Thread`] names a goroutine by the address of its header and its id. The address stays valid for ever, and the id differs
+//! from that of a later goroutine in the same header. So a `Thread` that is kept beyond the goroutine's end is harmless.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -38,7 +38,7 @@ enum Repr {
     Foreign(Arc<ThreadParker>),
 }
 
-// SAFETY: the header is type-stable and is spoken to by id, through atomics.
+// SAFETY: the header is type-stable, and is used through atomics that check the id.
 unsafe impl Send for Thread {}
 // SAFETY: as above.
 unsafe impl Sync for Thread {}
@@ -97,7 +97,7 @@ impl Thread {
     pub fn unpark(&self) {
         match &self.0 {
             Repr::Goroutine { g, id, .. } => {
-                // SAFETY: headers are never unmapped; the token word knows another incarnation by its id.
+                // SAFETY: headers are never unmapped; the token word has the id, and ignores an `unpark` of another goroutine.
                 if unsafe { g.as_ref() }.token.unpark(*id) == Unpark::Wake {
                     Waiter::Goroutine(*g).wake();
                 }
@@ -197,7 +197,7 @@ pub fn park_timeout(limit: Duration) {
     let _ = caller.wait_unless(WaitReason::Park, |_| match g.token.park(id) {
         Token::Consumed => Commit::Refuse,
         Token::Absent => {
-            // SAFETY: the timer lies in this frame, which stays until it is disarmed below.
+            // SAFETY: the timer is in this frame, which stays until the timer is disarmed below.
             unsafe { sched::arm_here(&timer, when) };
             Commit::Wait
         }
@@ -236,7 +236,7 @@ fn park_thread_timeout(limit: Duration) {
         && parker.sleep_timeout(limit) == Wake::TimedOut
         && parker.token.retract(parker.id) == Token::Consumed
     {
-        // An `unpark` came in the last moment; its wake-up is on the way.
+        // An `unpark` came just before; its wake-up is on the way.
         parker.sleep();
     }
 }

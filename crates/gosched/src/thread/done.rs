@@ -1,8 +1,8 @@
-//! What a join handle knows beside its goroutine: the channel that says that it has ended, if anybody has asked for it; and
-//! whether the result was taken. One word.
+//! What a join handle stores beside its goroutine, in one word: the channel that is closed when the goroutine ends, if anybody
+//! has asked for one; or that the result was taken.
 //!
-//! Invariants: the word goes from NONE to a channel once, by compare-and-swap; it owns a count of that. It goes to TAKEN by whoever
-//! has the handle for itself.
+//! Invariants: the word changes from NONE to a channel once, by compare-and-swap, and owns a count of the channel. Only a caller
+//! with exclusive access to the handle changes it to TAKEN.
 #![allow(unsafe_code)]
 
 use core::panic::{RefUnwindSafe, UnwindSafe};
@@ -20,7 +20,7 @@ pub(super) struct Done(AtomicPtr<TimerChan>);
 impl UnwindSafe for Done {}
 impl RefUnwindSafe for Done {}
 
-/// Whether a channel was made by this call: then it is the caller who sees to it that it will be closed.
+/// Whether this call has made the channel: then the caller must see to it that it will be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum ChanMade {
@@ -44,7 +44,7 @@ impl Done {
 
     /// The channel, if there is one.
     pub(super) fn get(&self) -> Option<Arc<TimerChan>> {
-        // ORDERING: Acquire pairs with the Release in `get_or_make`: the channel is seen whole.
+        // ORDERING: Acquire pairs with the Release in `get_or_make`: the channel's contents are visible.
         let chan = self.0.load(Ordering::Acquire);
         if matches!(chan, NONE | TAKEN) {
             return None;
@@ -56,14 +56,14 @@ impl Done {
         }
     }
 
-    /// The channel. After the result was taken it is a new one each time.
+    /// The channel, made if there is none. After the result was taken it is a new one each time.
     pub(super) fn get_or_make(&self) -> (Arc<TimerChan>, ChanMade) {
         if let Some(chan) = self.get() {
             return (chan, ChanMade::Before);
         }
         let chan = TimerChan::signal(None);
         let word = Arc::into_raw(Arc::clone(&chan)).cast_mut();
-        // ORDERING: Release pairs with the Acquire in `get`, which is the one of a failure, too.
+        // ORDERING: Release pairs with the Acquire in `get`; so does the Acquire of a failure.
         match self.0.compare_exchange(NONE, word, Ordering::Release, Ordering::Acquire) {
             Ok(_) => (chan, ChanMade::Now),
             Err(found) => {

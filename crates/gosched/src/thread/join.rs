@@ -1,10 +1,10 @@
 //! Waiting for a goroutine's end and taking its result.
 //!
-//! Invariant: a goroutine has at most one [`Joinable`]; it takes the result or drops it, once, and then settles with
-//! the goroutine who frees the header (`JoinWord` in `gosched-primitives`). After that the header may be another goroutine's, and the
-//! handle does not touch it again.
+//! Invariant: a goroutine has at most one [`Joinable`]. It takes or drops the result, once; then the join word decides
+//! whether it or the goroutine frees the header (`JoinWord` in `gosched-primitives`). After that the header may be another
+//! goroutine's, and the handle does not touch it again.
 //!
-//! The join word has room for one who waits. A join with a limit, and `done`, put a channel there that is closed at the end
+//! The join word has room for one waiter. A join with a limit, and `done`, put a channel there that is closed at the end
 //! (`done.rs`); then a plain join waits for that channel, too.
 #![allow(unsafe_code)]
 
@@ -41,11 +41,11 @@ pub(super) struct Joinable<T> {
     result: PhantomData<T>,
 }
 
-// SAFETY: the header may be spoken to from any thread, and the T, being `Send` at the spawn, may be taken on any.
+// SAFETY: the header is used through atomics, from any thread; the T was `Send` at the spawn, so any thread may take it.
 unsafe impl<T> Send for Joinable<T> {}
-// SAFETY: through `&Joinable` the result can't be reached.
+// SAFETY: `&Joinable` gives no access to the result.
 unsafe impl<T> Sync for Joinable<T> {}
-// The T lies with the goroutine, not in here.
+// The T is stored with the goroutine, not in here.
 impl<T> Unpin for Joinable<T> {}
 
 impl<T> Joinable<T> {
@@ -61,7 +61,7 @@ impl<T> Joinable<T> {
         &self.thread
     }
 
-    /// The goroutine's header, which is its own until the result was taken.
+    /// The goroutine's header. It is not reused before the result was taken.
     fn header(&self) -> &'static G {
         let g = self.thread.header().unwrap_or_else(|| fatal!("a join handle without a goroutine"));
         // SAFETY: headers are never unmapped.
@@ -78,12 +78,12 @@ impl<T> Joinable<T> {
         }
         let g = self.finished();
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: once each, and `this` is not touched again: the duties of its destructor are done below.
+        // SAFETY: once each, and `this` is not touched again. What its destructor would do is done below.
         unsafe {
             core::ptr::drop_in_place(&mut this.thread);
             core::ptr::drop_in_place(&mut this.done);
         }
-        // SAFETY: finished, and the handle, which had not taken the result, is no more.
+        // SAFETY: finished; the handle had not taken the result, and no longer exists.
         unsafe { take_result(g) }
     }
 
@@ -103,7 +103,7 @@ impl<T> Joinable<T> {
         if self.await_end(limit) { Some(self.take()) } else { None }
     }
 
-    /// Waits for the end; whether it has come within the limit. Refuses if the result was taken.
+    /// Waits for the end; returns whether it came within the limit. Panics if the result was taken.
     #[inline]
     fn await_end(&self, limit: Limit) -> bool {
         self.refuse_taken();
@@ -117,9 +117,9 @@ impl<T> Joinable<T> {
         self.wait_for_end(g, limit)
     }
 
-    /// Whether the end has come within the limit.
+    /// Waits for the end; returns whether it came within the limit.
     fn wait_for_end(&self, g: &'static G, limit: Limit) -> bool {
-        // Without a limit, and if nobody else is to be told, the word has room for the one who waits.
+        // Without a limit, and if there is no channel, the waiter goes into the word itself.
         if limit.is_none() && !self.done.is_made() {
             wait_for_end(g);
             return true;
@@ -168,13 +168,13 @@ impl<T> Joinable<T> {
     }
 }
 
-/// Takes the result, and gives up the header.
+/// Takes the result, and releases the header.
 ///
 /// # Safety
 /// The goroutine has ended, its closure returned a `T`, and this is the one use of its handle's right to the result.
 #[inline]
 unsafe fn take_result<T>(g: &'static G) -> Result<T> {
-    // Afterwards: a local variable would be another copy of what may be large (`g/task.rs`).
+    // A guard, because a local variable for the result would be one more copy of what may be large (`g/task.rs`).
     let _release = Release(g);
     // SAFETY: by contract.
     unsafe { task::take_result::<T>(g) }
@@ -187,7 +187,7 @@ impl<T> Drop for Joinable<T> {
             return;
         }
         let g = self.header();
-        // Who asked to be told of the end is told, handle or not; but not a future of this handle's.
+        // The channel is closed at the end even without a handle. The waker of this handle's future is forgotten.
         let detached = match self.done.get() {
             Some(signal) => {
                 let waiter = BoxedWaiter { waiter: None, signal: Some(signal as _) };
@@ -219,7 +219,7 @@ impl<T> Drop for Joinable<T> {
     }
 }
 
-/// The result is gone: when this is dropped, frees the header, or leaves it to the goroutine that is still waking somebody.
+/// When dropped, after the result was taken: frees the header, or leaves that to the goroutine if it is still waking somebody.
 struct Release(&'static G);
 
 impl Drop for Release {
@@ -269,7 +269,7 @@ fn into_raw(boxed: Box<BoxedWaiter>) -> NonNull<BoxedWaiter> {
     NonNull::from(Box::leak(boxed))
 }
 
-/// Tells the join word of a waiter; `Refuse` if the goroutine has ended.
+/// Puts a waiter into the join word; `Refuse` if the goroutine has ended.
 #[inline]
 fn register(g: &G, waiter: JoinWaiter<G, BoxedWaiter>) -> Commit {
     let (unused, commit) = match g.join.register(&waiter) {
@@ -283,7 +283,7 @@ fn register(g: &G, waiter: JoinWaiter<G, BoxedWaiter>) -> Commit {
     commit
 }
 
-/// Owns the right to wait for a goroutine's end. Dropping it detaches the goroutine, which goes on.
+/// Owns the right to wait for a goroutine's end. Dropping it detaches the goroutine, which keeps running.
 ///
 /// Also a future: `handle.await` in async code gives what [`join`](JoinHandle::join) gives.
 ///
@@ -320,7 +320,7 @@ impl<T> JoinHandle<T> {
 
     /// As [`join`](JoinHandle::join), until the current [context](crate::context) ends. A moving call.
     ///
-    /// The result of one that has ended is returned also if the context has ended. One that goes on can be joined later.
+    /// If the goroutine has ended, its result is returned even if the context has ended. Else it can be joined later.
     ///
     /// # Errors
     ///
@@ -393,7 +393,7 @@ impl<T> JoinHandle<T> {
         self.0.thread()
     }
 
-    /// Whether the goroutine has ended: `join` would then not wait. Never moves.
+    /// Whether the goroutine has ended, so that `join` would not wait. Never moves.
     ///
     /// ```
     /// let handle = gosched::go(|| gosched::thread::park());

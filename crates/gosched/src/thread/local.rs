@@ -1,7 +1,7 @@
 //! `goroutine_local!` and its keys, with the names of `std::thread::LocalKey`.
 //!
-//! The key is the address of its static. On a goroutine the value lives in the goroutine's table and moves with it
-//! from thread to thread; on a foreign thread in a table of that thread.
+//! A key is identified by the address of its static. A goroutine's values are in the goroutine's table, which moves with it
+//! from thread to thread. A foreign thread's values are in a table of that thread.
 #![allow(unsafe_code)]
 
 use core::cell::{Cell, RefCell};
@@ -13,7 +13,7 @@ use crate::m;
 
 /// Declares values of which each goroutine has its own, as `thread_local!` does for threads.
 ///
-/// On a thread that is not a goroutine they are thread-local. A value is made at its first use; its destructor runs
+/// On a thread that is not a goroutine they are thread-local. A value is created at its first use; its destructor runs
 /// at the goroutine's end, before a `join` returns.
 ///
 /// ```
@@ -59,6 +59,9 @@ macro_rules! goroutine_local {
 }
 
 /// A key declared by [`goroutine_local!`](crate::goroutine_local).
+///
+/// No method moves by itself; a closure or an initialiser may. All but [`try_with`](LocalKey::try_with) panic if the value is
+/// being destroyed, or already is.
 ///
 /// ```
 /// gosched::goroutine_local! {
@@ -165,7 +168,7 @@ impl<T: 'static> LocalKey<T> {
             return Ok(value);
         }
         let made = NonNull::from(Box::leak(Box::new(make())));
-        // The initialiser may have made this very value meanwhile; then that one stays.
+        // The initialiser may have used the key, and so have made a value already; then that one stays.
         let kept = with_table(|table| {
             if let Found::Absent = table.find::<T>(key) {
                 table.insert(key, made);
@@ -180,7 +183,7 @@ impl<T: 'static> LocalKey<T> {
         kept.ok_or(AccessError)
     }
 
-    /// Makes the value the calling goroutine's, without the initialiser; gives it back if there is one already.
+    /// Sets the calling goroutine's value without running the initialiser; returns `value` if there is one already.
     fn set_first(&'static self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         let place = self.get_or_make(|| value.take().unwrap_or_else(self.init));
@@ -194,8 +197,6 @@ impl<T: 'static> LocalKey<T> {
     }
 
     /// Calls `f` with the value of the calling goroutine.
-    ///
-    /// Never moves by itself; `f` may.
     ///
     /// # Panics
     ///
@@ -227,7 +228,8 @@ impl<T: 'static> LocalKey<T> {
         F: FnOnce(&T) -> R,
     {
         let value = self.get_or_make(self.init)?;
-        // SAFETY: the value's box stays until the goroutine ends, which it does not inside this call.
+        // SAFETY: the box is freed at the goroutine's end only, or at that of the foreign thread, and not inside this call: one
+        // that is being destroyed is not found.
         Ok(f(unsafe { value.as_ref() }))
     }
 }

@@ -1,7 +1,7 @@
 //! Goroutines with the names of `std::thread`.
 //!
-//! Everything here works from goroutines and from threads that are not ours; on the latter, what waits blocks the
-//! thread. Each function says whether it is a *moving call*, in which a goroutine may go on on another OS thread.
+//! Everything here works from goroutines and from other threads; on the latter, a call that waits blocks the
+//! thread. Each function says whether it is a *moving call*, in which a goroutine may resume on another OS thread.
 
 #![deny(unsafe_code)]
 
@@ -38,8 +38,8 @@ pub type Result<T> = std::thread::Result<T>;
 
 /// Lets others run: the goroutine goes to the tail of the global queue (Go's `runtime.Gosched`).
 ///
-/// A moving call. On a thread that is not a goroutine it is std's. Does nothing while the goroutine is bound to its
-/// thread.
+/// A moving call. On a thread that is not a goroutine it is std's. Does nothing while the goroutine is locked to its thread,
+/// or unwinds.
 ///
 /// ```
 /// gosched::run(|| {

@@ -1,6 +1,6 @@
-//! Goroutines that borrow: `scope` waits for all that were spawned in it, whatever happens.
+//! Goroutines that borrow: `scope` waits for all that were spawned in it, even if it panics.
 //!
-//! Invariant: the group counts the goroutines of the scope whose closure, or unwanted result, may still be alive; each
+//! Invariant: the group counts the goroutines of the scope whose closure, or result without a handle, may still be alive. Each
 //! counts itself out as its last step, and `scope` neither returns nor unwinds before all have.
 #![allow(unsafe_code)]
 
@@ -38,11 +38,12 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 /// Runs `f` with a scope for goroutines that borrow from the caller, and waits for all of them.
 ///
-/// A moving call. If the closure panics, its goroutines are waited for first.
+/// A moving call. If `f` panics, the scope still waits for its goroutines first.
 ///
 /// # Panics
 ///
-/// If a goroutine of the scope panicked and was not joined; or with the panic of `f`.
+/// With the panic of `f`, or if a goroutine of the scope panicked and was not joined. Inside
+/// [`stop_the_world`](crate::runtime::stop_the_world).
 ///
 /// ```
 /// let words = ["a", "goroutine", "borrows"];
@@ -148,7 +149,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// # Panics
     ///
-    /// If a goroutine joins itself.
+    /// If a goroutine joins itself, or if the result was taken before.
     ///
     /// ```
     /// gosched::scope(|s| assert!(s.spawn(|| panic!("caught")).join().is_err()));

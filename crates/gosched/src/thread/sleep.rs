@@ -7,7 +7,7 @@ use crate::sched::{self, Caller, Commit};
 use crate::timers::{self, Action, TimerNode};
 use crate::waiter::{WaitReason, Waiter};
 
-/// Sleeps for at least `d`, and as little longer as can be.
+/// Sleeps for at least `d`, whether the current [context](crate::context) ends or not.
 ///
 /// A moving call. On a thread that is not a goroutine it is std's.
 ///
@@ -34,7 +34,7 @@ pub fn sleep(d: Duration) {
     let _ = caller.wait_unless(WaitReason::Sleep, |waiter| {
         let Waiter::Goroutine(g) = waiter else { return Commit::Refuse };
         let timer = timer.insert(TimerNode::new(Action::Ready(g)));
-        // SAFETY: the timer lies in this frame, which stays until it has fired: only that wakes the goroutine.
+        // SAFETY: the timer is in this frame, which stays until the timer has fired: nothing else wakes the goroutine.
         unsafe { sched::arm_here(timer, when) };
         Commit::Wait
     });

@@ -1,12 +1,12 @@
-//! A timer that wakes a `future::block_on`: what a sleeping future of ours costs, if ours is the executor too.
+//! A timer that wakes a `future::block_on`: what a future of `future::hyper` that sleeps uses, if `block_on` polls it.
 //!
-//! Most sleeps are time-outs that are dropped long before they are over, one after the other in the same task. So an alarm that
-//! is dropped stays armed, as its task's [`Spare`], and the next sleep of that task takes it over: if it rings too early, the
-//! sleep sees that it is not over and sets it again. A time-out then costs nothing but the first time, and one ring too many
-//! in the time that it lasts.
+//! Most sleeps are time-outs that are dropped long before they are over, one after the other in the same task. So a sleep that
+//! is dropped leaves its alarm armed, as its task's [`Spare`], and the next sleep of that task takes it over. If it rings too
+//! early, the sleep sees that it is not over and sets it again. So only the first of such time-outs arms a timer; each alarm
+//! may ring once too often.
 //!
-//! Invariants: while armed, the timer neither moves nor dies, since it is in a box that disarms it first; and its waker keeps the
-//! task alive that it notifies. A task's spare alarm holds the task in turn, until its `block_on` ends and closes the place.
+//! Invariants: while armed, the timer neither moves nor is freed: it is in a box whose drop disarms it. Its waker keeps alive the
+//! task that it notifies. A task's spare alarm is a reference cycle, which ends when `block_on` closes the place.
 #![allow(unsafe_code)]
 
 use core::pin::Pin;
@@ -22,13 +22,13 @@ use crate::timers::{Action, TimerNode};
 /// Wakes a task, once, at a time or before.
 pub(crate) struct Alarm {
     timer: TimerNode,
-    /// When, if it is armed.
+    /// When it rings, if it is armed.
     when: AtomicU64,
     waker: Waker,
 }
 
 impl Alarm {
-    /// Will wake whoever waits with this waker, at `when` or before; `None` if it is not one of ours.
+    /// An alarm that will wake the task of this waker, at `when` or before; `None` if the waker is not of `block_on`.
     pub(crate) fn set(waker: &Waker, when: u64) -> Option<Pin<Box<Alarm>>> {
         let task = future::own_task(waker)?;
         // SAFETY: the task lives as long as the waker.
@@ -42,17 +42,17 @@ impl Alarm {
             waker: waker.clone(),
         });
         let _visitor = Visitor::enter();
-        // SAFETY: new, so in no heap; in a box, disarmed before that goes.
+        // SAFETY: new, so in no heap; in a box whose drop disarms it first.
         unsafe { sched::arm_here(&alarm.timer, when) };
         Some(alarm)
     }
 
-    /// Whether it wakes whoever waits with this waker.
+    /// Whether it wakes the task of this waker.
     pub(crate) fn wakes(&self, waker: &Waker) -> bool {
         self.waker.will_wake(waker)
     }
 
-    /// Will wake it at `when` or before.
+    /// Sets it to ring at `when` or before.
     pub(crate) fn ring_by(self: Pin<&mut Alarm>, when: u64) {
         if self.timer.is_armed() && self.when.load(Ordering::Relaxed) <= when {
             return;
@@ -60,14 +60,14 @@ impl Alarm {
         let _visitor = Visitor::enter();
         let _ = self.timer.disarm();
         self.when.store(when, Ordering::Relaxed);
-        // SAFETY: in no heap since just now, and nobody else can arm it; in a box, disarmed before that goes.
+        // SAFETY: just disarmed, so in no heap, and nobody else can arm it; in a box whose drop disarms it first.
         unsafe { sched::arm_here(&self.timer, when) };
     }
 
-    /// Nobody needs it now: the task's next sleep may.
+    /// Leaves it to the task's next sleep.
     pub(crate) fn spare(self: Pin<Box<Alarm>>) {
         if let Some(task) = future::own_task(&self.waker) {
-            // SAFETY: the task lives as long as the waker, which the alarm keeps. One that is refused is dropped after this.
+            // SAFETY: the task lives as long as the waker, which the alarm keeps. A refused alarm is dropped after the call.
             drop(unsafe { task.as_ref() }.spare.put(self));
         }
     }
@@ -80,7 +80,7 @@ impl Drop for Alarm {
     }
 }
 
-/// A task's place for an alarm that nobody needs at present.
+/// A task's place for an alarm that no sleep uses.
 pub(crate) struct Spare(Lock<SpareState>);
 
 enum SpareState {
@@ -107,7 +107,7 @@ impl Spare {
         }
     }
 
-    /// Keeps an alarm; gives back one too many, or one that comes when the place is closed.
+    /// Keeps an alarm; returns it if there is one already, or if the place is closed.
     fn put(&self, alarm: Pin<Box<Alarm>>) -> Option<Pin<Box<Alarm>>> {
         let _visitor = Visitor::enter();
         let mut place = self.0.lock();
@@ -120,7 +120,7 @@ impl Spare {
         }
     }
 
-    /// Drops what is there, and keeps nothing from now on.
+    /// Drops the alarm that is there, and keeps none from now on.
     pub(crate) fn close(&self) {
         let last = {
             let _visitor = Visitor::enter();
@@ -175,7 +175,7 @@ mod tests {
         });
     }
 
-    /// What comes back when the task has ended is not kept.
+    /// An alarm that comes back when the task has ended is not kept.
     #[test]
     fn is_not_kept_by_a_task_that_has_ended() {
         succeeds_in_child("time::alarm::tests::is_not_kept_by_a_task_that_has_ended", 2, || {

@@ -1,12 +1,11 @@
 //! A function that a timer runs in a new goroutine: the core of `Timer::after_func`.
 //!
-//! Until it is due this costs a goroutine's header and a timer in a box, no stack. What is armed keeps its [`TimerFunc`] alive, by
-//! way of the goroutine that was prepared; so a timer whose handle was dropped still fires, and one that is stopped leaves
+//! Until it is due this costs a goroutine's header and a timer in a box, no stack. The prepared goroutine of an armed timer keeps
+//! the [`TimerFunc`] alive. So a timer whose handle was dropped still fires, and one that is stopped leaves
 //! nothing behind.
 //!
-//! Invariants: `armed` is touched under its lock, inside the runtime; that lock comes before a timer heap's. A timer that
-//! was disarmed in time is the caller's to arm again or to discard; one that was not has started its goroutine, or will
-//! never: then only its box is left.
+//! Invariants: `armed` is used under its lock, inside the runtime; that lock is taken before a timer heap's. If a timer was
+//! disarmed in time, the caller may arm it again or discard it. If not, it has started its goroutine, and only its box is left.
 #![allow(unsafe_code)]
 
 use core::panic::Location;
@@ -24,7 +23,7 @@ use crate::timers::{Action, Disarmed, TimerNode};
 pub(super) struct TimerFunc {
     armed: Lock<Option<NonNull<ArmedFunc>>>,
     runs: Mutex<Runs>,
-    /// What its goroutines run under: the context of whoever made the timer.
+    /// The context of its goroutines: the one that was current when the timer was made.
     context: Context,
     place: &'static Location<'static>,
 }
@@ -40,19 +39,19 @@ struct ArmedFunc {
     goroutine: Prepared,
 }
 
-/// A function can't run twice at once: who comes second leaves a note for the one that runs.
+/// The function does not run twice at the same time: a second goroutine adds to `owed`, and the first one runs it once more.
 struct Runs {
     /// `None` while it runs, and after a panic.
     f: Option<Box<dyn FnMut() + Send>>,
-    /// Runs that are still owed.
+    /// How many more times the goroutine that runs it must run it.
     owed: usize,
 }
 
-/// Whether a timer was waiting for its time when it was stopped or set anew.
+/// Whether a timer was armed when it was stopped or reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Was {
-    /// It was, and does not fire for that time any more.
+    /// It was, and will not fire at that time.
     Waiting,
     /// It had fired or was stopped.
     Over,
@@ -72,7 +71,7 @@ impl TimerFunc {
         func
     }
 
-    /// Will run it at `when` instead of whenever it would have.
+    /// Will run it at `when`, and no more at the time that was set before.
     pub(super) fn reset(self: &Arc<TimerFunc>, when: u64) -> Was {
         if self.reset_waiting(when) == Was::Waiting {
             return Was::Waiting;
@@ -82,9 +81,9 @@ impl TimerFunc {
             let _inside = Worker::enter();
             let mut armed = self.armed.lock();
             let before = armed.replace(fresh);
-            // SAFETY: in a box, and in no heap; it is disarmed before its box goes.
+            // SAFETY: in a box, and in no heap; it is disarmed before its box is freed.
             unsafe { sched::arm_here(&fresh.as_ref().timer, when) };
-            // SAFETY: what was in `armed` is alive, and ours now.
+            // SAFETY: what was in `armed` is alive, and belongs to this call now.
             before.map(|before| (before, unsafe { before.as_ref() }.timer.disarm()))
         };
         // SAFETY: it has left `armed`, and was disarmed as said.
@@ -101,7 +100,7 @@ impl TimerFunc {
         match timer.disarm() {
             Disarmed::NotArmed => Was::Over,
             Disarmed::InTime => {
-                // SAFETY: in no heap since just now; in a box, and disarmed before its box goes.
+                // SAFETY: just disarmed, so in no heap; in a box, and disarmed before its box is freed.
                 unsafe { sched::arm_here(timer, when) };
                 Was::Waiting
             }
@@ -120,7 +119,7 @@ impl TimerFunc {
         stopped.map_or(Was::Over, |(armed, disarmed)| unsafe { free(armed, disarmed) })
     }
 
-    /// A goroutine that will run it, and a timer to start that.
+    /// A goroutine that will run it, and a timer that will start the goroutine.
     fn prepare(self: &Arc<TimerFunc>) -> NonNull<ArmedFunc> {
         let func = Arc::clone(self);
         let goroutine = sched::prepare(self.place, self.context.node(), move || func.run());
@@ -128,7 +127,7 @@ impl TimerFunc {
         NonNull::from(Box::leak(Box::new(armed)))
     }
 
-    /// The timer was due: in a goroutine of its own.
+    /// Runs the function, unless it runs already. In the goroutine that the timer has started.
     fn run(&self) {
         let Some(mut f) = self.begin() else { return };
         loop {
@@ -142,7 +141,7 @@ impl TimerFunc {
         }
     }
 
-    /// The function, unless it runs just now: then that goroutine will run it once more.
+    /// Takes the function; `None` if it runs now: then that goroutine will run it once more. (Or if it has panicked.)
     fn begin(&self) -> Option<Box<dyn FnMut() + Send>> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let f = runs.f.take();
@@ -154,23 +153,23 @@ impl TimerFunc {
 }
 
 impl Drop for TimerFunc {
-    /// Nothing is armed any more, since that would keep it alive; but the box of what has fired may be there.
+    /// Nothing is armed, since that would keep it alive; but the box of a timer that has fired may be left.
     fn drop(&mut self) {
         let _ = self.stop();
     }
 }
 
-/// Frees what was armed, and says what it was. Not inside the runtime.
+/// Frees what was armed, and returns whether it was still waiting. Not inside the runtime.
 ///
 /// # Safety
-/// It is the caller's, and this is what disarming it came to.
+/// `armed` belongs to the caller, and `disarmed` is the result of disarming it.
 unsafe fn free(armed: NonNull<ArmedFunc>, disarmed: Disarmed) -> Was {
     // SAFETY: made by `prepare`, and nobody else knows it: it is in no heap.
     let armed = unsafe { Box::from_raw(armed.as_ptr()) };
     match disarmed {
         Disarmed::NotArmed => Was::Over,
         Disarmed::InTime => {
-            // SAFETY: disarmed in time, so it was not started, and this is the one who knows.
+            // SAFETY: disarmed in time, so it was not started, and nobody else has it.
             unsafe { armed.goroutine.discard() };
             Was::Waiting
         }

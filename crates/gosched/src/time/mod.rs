@@ -1,13 +1,13 @@
-//! `std::time`, and what waits for it.
+//! `std::time`, with sleeps, timers and time limits.
 //!
 //! | | |
 //! |---|---|
 //! | [`sleep`], [`sleep_until`] | wait, unless the [context](crate::context) ends; [`thread::sleep`](crate::thread::sleep) is std's, and is not cut short |
 //! | [`timeout`] | gives a piece of code a time limit |
 //! | [`after`], [`tick`] | receivers for `select!` |
-//! | [`Timer`], [`Ticker`] | the same with a handle, to stop and to set anew; [`Timer::after_func`] runs a function later |
+//! | [`Timer`], [`Ticker`] | the same with a handle that can stop and reset them; [`Timer::after_func`] runs a function later |
 //!
-//! Timers are run by the workers themselves; a million of them are fine.
+//! The workers run the timers, without a thread for it; a million of them are fine.
 //!
 //! ```
 //! use gosched::{chan, select, time};

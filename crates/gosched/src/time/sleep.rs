@@ -1,4 +1,4 @@
-//! Sleeping that ends early when the context does.
+//! Sleeps that end early when the context does.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -8,13 +8,13 @@ use crate::sched::{Caller, Limit};
 use crate::timers;
 use crate::waiter::{INTERRUPTED, Ticket, WaitReason};
 
-/// Sleeps for at least `d`, unless the current context ends before.
+/// Sleeps for at least `d`, or until the current context ends.
 ///
 /// A moving call. On a thread that is not a goroutine it blocks the thread.
 ///
 /// # Errors
 ///
-/// Why the context has ended, if it did not sleep to the end. A sleep of no time succeeds under any context.
+/// Why the context has ended, if that ended the sleep. A sleep of zero length always succeeds.
 ///
 /// ```
 /// use gosched::{context, time};
@@ -35,13 +35,13 @@ pub fn sleep(d: Duration) -> Result<(), ContextError> {
     sleep_to(timers::when_after(d))
 }
 
-/// Sleeps until `t`, unless the current context ends before.
+/// Sleeps until `t`, or until the current context ends.
 ///
 /// A moving call. On a thread that is not a goroutine it blocks the thread.
 ///
 /// # Errors
 ///
-/// Why the context has ended, if it did not sleep to the end. What is past succeeds under any context.
+/// Why the context has ended, if that ended the sleep. If `t` is past it always succeeds.
 ///
 /// ```
 /// use gosched::time::{self, Duration, Instant};

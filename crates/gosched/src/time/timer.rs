@@ -1,5 +1,5 @@
-//! `Timer` and `Ticker`: Go's, by Go 1.23's rules. A channel of time (`chan::timer`) with a handle that can stop it and set it
-//! anew, or a function that runs in its own goroutine (`func`).
+//! `Timer` and `Ticker`, by Go 1.23's rules. A timer channel (`chan::timer`) with a handle that can stop and reset it, or a
+//! function that runs in its own goroutine (`func`).
 
 use core::fmt;
 use core::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -15,8 +15,8 @@ use crate::timers::{instant_after, when_after};
 
 /// One event in the future: a value on a channel, or a function that is run.
 ///
-/// It can be stopped and set anew from anywhere. After [`stop`](Timer::stop) or [`reset`](Timer::reset) nobody receives a
-/// value that was meant before; there is nothing to drain. Nothing here is a moving call, except receiving from
+/// Any thread or goroutine can stop and reset it. After [`stop`](Timer::stop) or [`reset`](Timer::reset) nobody receives a
+/// value that was due before; there is nothing to drain. Nothing here is a moving call, except receiving from
 /// [`receiver`](Timer::receiver). Dropping it does not stop it.
 ///
 /// ```
@@ -62,8 +62,8 @@ impl Timer {
 
     /// A timer that runs `f` in a new goroutine when `d` has passed, under the caller's context. Until then it costs no stack.
     ///
-    /// [`reset`](Timer::reset) can make it run `f` again. If that is still running then, the same goroutine runs it once more
-    /// when it has returned.
+    /// [`reset`](Timer::reset) can make it run `f` again. If `f` is still running then, the same goroutine runs it once more
+    /// when it has returned. An `f` that has panicked is not run again.
     ///
     /// ```
     /// use gosched::chan;
@@ -98,7 +98,7 @@ impl Timer {
         &self.receiver
     }
 
-    /// Stops it. Returns whether it did: `false` if its value was received, or its function started, or it was stopped
+    /// Stops it. Returns whether it was set: `false` if its value was received, its function has started, or it was stopped
     /// before.
     ///
     /// ```
@@ -115,8 +115,8 @@ impl Timer {
         }
     }
 
-    /// Lets it fire when `d` has passed from now on, instead of whenever it would have. Returns what [`stop`](Timer::stop)
-    /// would have.
+    /// Sets it to fire when `d` has passed from now on, and no more at the time that was set before. Returns what
+    /// [`stop`](Timer::stop) would have returned.
     ///
     /// ```
     /// use gosched::time::{Duration, Timer};
@@ -141,10 +141,10 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// An event again and again, as a value on a channel. Who receives too late gets one value for all that were missed.
+/// A periodic event, as a value on a channel. A receiver that comes late gets one value for all that it has missed.
 ///
-/// It can be stopped and set anew from anywhere. After [`stop`](Ticker::stop) or [`reset`](Ticker::reset) nobody receives a
-/// value that was meant before. Nothing here is a moving call, except receiving from [`receiver`](Ticker::receiver).
+/// Any thread or goroutine can stop and reset it. After [`stop`](Ticker::stop) or [`reset`](Ticker::reset) nobody receives a
+/// value that was due before. Nothing here is a moving call, except receiving from [`receiver`](Ticker::receiver).
 ///
 /// ```
 /// use gosched::time::{Duration, Instant, Ticker};
@@ -207,7 +207,7 @@ impl Ticker {
         &self.receiver
     }
 
-    /// Stops it. The channel stays open: who receives from it waits, until a [`reset`](Ticker::reset).
+    /// Stops it. The channel stays open: a receive waits until a [`reset`](Ticker::reset).
     ///
     /// ```
     /// use gosched::time::{Duration, Ticker};
@@ -223,7 +223,7 @@ impl Ticker {
         self.chan.set(None, None);
     }
 
-    /// Lets it tick each `d`, the first time when `d` has passed from now on.
+    /// Sets it to tick each `d`, the first time when `d` has passed from now on.
     ///
     /// # Panics
     ///

@@ -14,7 +14,7 @@ use crate::net::polling::AfterShort;
 use crate::net::socket::{Socket, StdSocket};
 use crate::os::unix::net::UnixStream;
 
-/// Reads into what is free of `buf`.
+/// Reads into the free part of `buf`.
 fn poll_read<S: StdSocket>(
     socket: &Socket<S>,
     after_short: AfterShort,

@@ -155,7 +155,7 @@ impl UnixDatagram {
         self.0.std().peer_addr()
     }
 
-    /// Receives a datagram; returns its length and where it came from. What does not fit is lost. A moving call.
+    /// Receives a datagram; returns its length and its sender. What does not fit into `buf` is lost. A moving call.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -171,7 +171,7 @@ impl UnixDatagram {
         }
     }
 
-    /// Receives a datagram; returns its length. What does not fit is lost. A moving call.
+    /// Receives a datagram; returns its length. What does not fit into `buf` is lost. A moving call.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -187,8 +187,8 @@ impl UnixDatagram {
         }
     }
 
-    /// Sends a datagram to the socket at `path`. A moving call. (Should that socket's queue be full it
-    /// tries again from time to time: the kernel does not tell when there is room in somebody else's queue.)
+    /// Sends a datagram to the socket at `path`. A moving call. (If that socket's queue is full, it
+    /// tries again from time to time: the kernel does not report when another socket's queue has room.)
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -220,7 +220,7 @@ impl UnixDatagram {
         self.0.run_retrying(Direction::Write, |socket| socket.send_to_addr(buf, socket_addr))
     }
 
-    /// Sends a datagram to where it is connected. A moving call.
+    /// Sends a datagram to the address it is connected to. A moving call.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -233,7 +233,7 @@ impl UnixDatagram {
         self.0.run(Direction::Write, |socket| socket.send(buf))
     }
 
-    /// How long receiving may wait; `None`: as long as it takes. When the time is up it fails with
+    /// Sets how long a receive may wait; `None` is no limit. When the time is up, it fails with
     /// [`WouldBlock`](io::ErrorKind::WouldBlock), as in std on this platform. Never moves.
     ///
     /// # Errors
@@ -294,7 +294,7 @@ impl UnixDatagram {
         Ok(self.0.timeout(Direction::Write))
     }
 
-    /// The error that the socket has stored, if any, which is then forgotten (`SO_ERROR`). Never moves.
+    /// Takes the socket's pending error, if there is one (`SO_ERROR`). Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -307,7 +307,8 @@ impl UnixDatagram {
         self.0.std().take_error()
     }
 
-    /// In non-blocking mode whatever would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
+    /// Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -322,7 +323,7 @@ impl UnixDatagram {
         Ok(())
     }
 
-    /// Ends sending, receiving or both; wakes whoever waits. Never moves.
+    /// Shuts down sending, receiving or both, and wakes the waiters. Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;

@@ -1,4 +1,4 @@
-//! A Unix socket that takes connections.
+//! A Unix socket that accepts connections.
 
 use std::io;
 use std::iter::FusedIterator;
@@ -10,7 +10,7 @@ use gosched_primitives::Direction;
 use super::{SocketAddr, UnixStream};
 use crate::net::socket::Socket;
 
-/// A Unix socket that takes connections, as `std::os::unix::net::UnixListener`. Dropping it closes it; the file stays.
+/// A Unix socket that accepts connections, as `std::os::unix::net::UnixListener`. Dropping it closes it; the file stays.
 ///
 /// ```
 /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -29,7 +29,7 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file already, also one left behind by a program that has ended.
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file already, even one left by a program that has ended.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -60,7 +60,7 @@ impl UnixListener {
         listen(Std::bind_addr(socket_addr)?)
     }
 
-    /// Waits for a connection and takes it. A moving call.
+    /// Waits for a connection and accepts it. A moving call.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -109,8 +109,8 @@ impl UnixListener {
         self.0.std().local_addr()
     }
 
-    /// In non-blocking mode [`accept`](UnixListener::accept) fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead of
-    /// waiting. Never moves.
+    /// Sets the mode. In non-blocking mode [`accept`](UnixListener::accept) fails with
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) instead of waiting. Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -127,7 +127,7 @@ impl UnixListener {
         Ok(())
     }
 
-    /// The error that the socket has stored, if any, which is then forgotten (`SO_ERROR`). Never moves.
+    /// Takes the socket's pending error, if there is one (`SO_ERROR`). Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -142,7 +142,7 @@ impl UnixListener {
         self.0.std().take_error()
     }
 
-    /// The connections that come, one after the other, for ever. Each step is a moving call.
+    /// An endless iterator over the connections. Each step is a moving call.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -159,8 +159,8 @@ impl UnixListener {
         Incoming { listener: self }
     }
 
-    /// Takes no more connections, on this handle or any clone, and wakes whoever waits for one: `accept` fails from now on.
-    /// Ours; std's can only be dropped. Never moves.
+    /// Stops listening, for this handle and all clones, and wakes the waiters: `accept` fails from now on.
+    /// Not in std, whose listener can only be dropped. Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -178,13 +178,13 @@ impl UnixListener {
     }
 }
 
-/// With as long a queue as the kernel allows; std's is short.
+/// Gives it the longest queue that the kernel allows; std's is short.
 fn listen(listener: Std) -> io::Result<UnixListener> {
     rustix::net::listen(&listener, i32::MAX)?;
     Socket::new(listener).map(UnixListener)
 }
 
-/// The connections that come to a [`UnixListener`], without end.
+/// An endless iterator over the connections of a [`UnixListener`].
 ///
 /// ```
 /// # use gosched::os::unix::net::{UnixListener, UnixStream};

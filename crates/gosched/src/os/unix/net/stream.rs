@@ -26,8 +26,8 @@ use crate::runtime;
 pub struct UnixStream(pub(crate) Socket<Std>);
 
 impl UnixStream {
-    /// Connects to the socket at `path`. A moving call: should the listener's queue be full, it waits, in an announced blocking
-    /// call that its context does not cut short.
+    /// Connects to the socket at `path`. A moving call: if the listener's queue is full, it waits, in an announced blocking
+    /// call that the context does not cut short.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -112,7 +112,7 @@ impl UnixStream {
         self.0.std().peer_addr()
     }
 
-    /// How long a read may wait; `None`: as long as it takes. When the time is up it fails with
+    /// Sets how long a read may wait; `None` is no limit. When the time is up, it fails with
     /// [`WouldBlock`](io::ErrorKind::WouldBlock), as in std on this platform. Never moves.
     ///
     /// # Errors
@@ -173,7 +173,8 @@ impl UnixStream {
         Ok(self.0.timeout(Direction::Write))
     }
 
-    /// In non-blocking mode whatever would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
+    /// Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixStream;
@@ -190,7 +191,7 @@ impl UnixStream {
         Ok(())
     }
 
-    /// The error that the socket has stored, if any, which is then forgotten (`SO_ERROR`). Never moves.
+    /// Takes the socket's pending error, if there is one (`SO_ERROR`). Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixStream;
@@ -203,7 +204,7 @@ impl UnixStream {
         self.0.std().take_error()
     }
 
-    /// Ends the connection in one direction or both. Whoever waits for a read or a write wakes up. Never moves.
+    /// Shuts down reading, writing or both, and wakes the waiters. Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixStream;
