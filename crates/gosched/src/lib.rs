@@ -62,6 +62,7 @@
 #![deny(unsafe_code)]
 
 pub mod chan;
+mod clock;
 pub mod context;
 mod debug;
 #[allow(unsafe_code)]
@@ -88,6 +89,7 @@ pub mod process;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
+mod settings;
 pub mod sync;
 #[allow(unsafe_code)]
 mod sys;
@@ -97,8 +99,6 @@ pub mod thread;
 pub mod time;
 #[allow(unsafe_code)]
 mod timers;
-#[allow(unsafe_code)]
-mod waiter;
 
 #[doc = include_str!("soundness.md")]
 pub mod soundness {}

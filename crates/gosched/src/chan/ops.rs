@@ -13,9 +13,9 @@ use gosched_primitives::LockGuard;
 
 use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use super::patience::Patience;
+use crate::g::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 use crate::panics::InTurn;
 use crate::sched::{Caller, Inside, Limit, MayWait, StoppedWorld, Visitor};
-use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
 type LockedChan<'c, T> = LockGuard<'c, ChanState<T, Waiter>>;
 

@@ -4,9 +4,8 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::context;
-use crate::sched::{Interruptible, Limit};
-use crate::timers::{now, when_after, when_at};
+use crate::clock::{now, when_after, when_at};
+use crate::sched::{Interruptible, Limit, context_has_ended};
 
 /// How long an operation may wait.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +42,7 @@ impl Patience {
     /// Whether it has come to its end.
     pub(super) fn is_over(self) -> bool {
         match self {
-            Patience::Context => context::current_error().is_some(),
+            Patience::Context => context_has_ended(),
             _ => self.limit().is_none(),
         }
     }

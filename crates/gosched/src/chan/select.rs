@@ -20,7 +20,7 @@ use super::patience::Patience;
 use super::run::{self, Order, SelectMode};
 use super::value_slot::ValueSlot;
 use super::{Receiver, Sender};
-use crate::waiter::Waiter;
+use crate::g::waiter::Waiter;
 
 /// Operations of which one is to be done: a `select` whose cases are not known when the program is written. The [`select!`]
 /// macro is easier where it suffices.

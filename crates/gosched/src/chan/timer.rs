@@ -21,9 +21,9 @@ use gosched_primitives::{Lock, LockGuard, RawLock};
 use super::err::{RecvTimeoutError, TryRecvError};
 use super::ops::recv_at_once;
 use super::patience::Patience;
+use crate::clock::when_at;
+use crate::g::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};
 use crate::sched::{Caller, Inside, Limit, Visitor};
-use crate::timers::when_at;
-use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};
 
 /// A channel whose values come with time.
 pub(crate) struct TimerChan {

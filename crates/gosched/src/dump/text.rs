@@ -14,9 +14,9 @@ use super::copy::Copy;
 use super::hash::Map;
 use super::snapshot::{self, OwnStack, StackState};
 use super::stacks::{Shown, Stacks};
+use crate::clock::now;
 use crate::g::{G, MAIN_ID, Name, View, since};
 use crate::sched::SCHED;
-use crate::timers::now;
 
 /// How many entries are listed; the goroutines of the others are counted.
 const LISTED: usize = 1000;

@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use gosched_primitives::Lock;
 
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::sched::{Caller, Commit, Inside, Visitor};
 #[cfg(feature = "hyper")]
 use crate::time::Spare;
-use crate::waiter::{WaitReason, Waiter};
 
 enum TaskState {
     Idle,

@@ -9,9 +9,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
 use super::socket::{InTime, Socket};
+use crate::clock::when_after;
 use crate::netpoll;
 use crate::runtime;
-use crate::timers::when_after;
 
 /// Connects to `addr`. A moving call.
 pub(super) fn connect(addr: &SocketAddr, limit: Option<Duration>) -> io::Result<Socket<TcpStream>> {

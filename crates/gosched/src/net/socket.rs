@@ -11,11 +11,11 @@ use gosched_primitives::Direction;
 use rustix::io::Errno;
 
 use super::options::Share;
+use crate::clock::{NEVER, when_after};
 use crate::context;
 use crate::netpoll::{self, SeenEdges, Source, SourceWaited};
 use crate::runtime;
 use crate::sched::Limit;
-use crate::timers::{NEVER, when_after};
 
 /// Pauses between tries where the kernel reports nothing.
 const FIRST_PAUSE: Duration = Duration::from_micros(100);

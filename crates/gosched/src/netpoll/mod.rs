@@ -30,11 +30,11 @@ use std::sync::OnceLock;
 
 use gosched_primitives::{Directions, List, Outcome, Readied, TaskNode, Woken};
 
+use crate::clock::now;
 use crate::fatal::fatal;
 use crate::g::G;
+use crate::g::waiter::{FIRST_OUTCOME, Waiter};
 use crate::sys::epoll::{Epoll, How, SourceReport};
-use crate::timers::now;
-use crate::waiter::{FIRST_OUTCOME, Waiter};
 
 pub(crate) use source::{SeenEdges, Source, SourceWaited, prepare};
 #[cfg(any(feature = "futures-io", feature = "hyper"))]

@@ -11,8 +11,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use gosched_primitives::{Lock, Readiness};
 
 use crate::fatal::fatal;
+use crate::g::waiter::Waiter;
 use crate::sched::Visitor;
-use crate::waiter::Waiter;
 
 /// Places in the first chunk.
 const FIRST: usize = 64;

@@ -21,12 +21,11 @@ use gosched_primitives::{Direction, Edges, Tasks, WaitNode, Woken};
 
 use super::slab::{PlaceNumber, find};
 use super::{POLLER, PollerMade, READY, count_left, count_waiter, poller};
-use crate::context;
+use crate::clock::now;
+use crate::g::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
 use crate::panics::InTurn;
-use crate::sched::{Caller, Inside, Interruptible, Limit, MayWait, SCHED, Visitor};
+use crate::sched::{Caller, Inside, Interruptible, Limit, MayWait, SCHED, Visitor, context_has_ended};
 use crate::sys::epoll::Epoll;
-use crate::timers::now;
-use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
 
 /// How a wait for a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +124,7 @@ impl<S: AsFd> Source<S> {
 /// How a wait with `limit` ends if it ends before it begins.
 #[cold]
 fn over_already(limit: Limit) -> Option<SourceWaited> {
-    if limit.interruptible == Interruptible::Yes && context::current_error().is_some() {
+    if limit.interruptible == Interruptible::Yes && context_has_ended() {
         return Some(SourceWaited::Interrupted);
     }
     limit.deadline.filter(|when| *when <= now()).map(|_| SourceWaited::TimedOut)

@@ -24,10 +24,10 @@ use super::source::{RegisteredFd, SeenEdges, Source};
 use super::{collect, count_left, count_waiter};
 use crate::future;
 use crate::g::task::Argument;
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::g::{G, Name};
 use crate::panics::contain;
 use crate::sched::{self, Caller, Commit, Role, SCHED, Spawn, Visitor, hide_current};
-use crate::waiter::{WaitReason, Waiter};
 
 /// What an async task can rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,9 +77,10 @@ use crate::g::arena::Arena;
 use crate::g::{G, MAIN_ID};
 use crate::m::M;
 use crate::p::{OwnedP, P, PList, RING};
+use crate::settings::MAX_PROCS;
 
 pub(crate) use blocking::Blocking;
-pub(crate) use caller::{Caller, Inside, Interruptible, Limit, Visitor};
+pub(crate) use caller::{Caller, Inside, Interruptible, Limit, Visitor, context_has_ended};
 pub(crate) use dead::Deadlock;
 use exceptions::Exceptions;
 use global::GlobalQueue;
@@ -88,10 +89,9 @@ pub(crate) use goexit::free_header;
 use held_back::HeldBack;
 pub(crate) use held_back::SOFT_LIMIT;
 pub(crate) use may_wait::{MayWait, StoppedWorld, refuse_on_foreign_thread};
-pub(crate) use park::{Commit, ready_any};
+pub(crate) use park::Commit;
 pub(crate) use schedule::{mstart, yield_now};
-pub(crate) use scope_group::ScopeGroup;
-pub(crate) use spawn::{CountedAtEnd, Prepared, Role, Spawn, hide_current, prepare, spawn};
+pub(crate) use spawn::{CountedAtEnd, Role, Spawn, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
 use stackless::Stackless;
 pub(crate) use start::{ensure_started, is_forked, started_procs};
@@ -99,9 +99,6 @@ use stop_world::WorldState;
 pub(crate) use stop_world::{LONGEST_STOP, Stopped};
 pub(crate) use take::{Candidate, heavy_barrier};
 pub(crate) use timed::arm_here;
-
-/// More Ps than this cannot be asked for.
-pub(crate) const MAX_PROCS: usize = 1024;
 
 pub(crate) static SCHED: Sched = Sched::new();
 

@@ -20,11 +20,11 @@ use gosched_primitives::List;
 use gosched_rules::poll;
 
 use super::{Sched, policy};
+use crate::clock::{NEVER, now};
 use crate::g::G;
 use crate::m::OwnM;
 use crate::netpoll;
 use crate::p::{Overflow, OwnedP};
-use crate::timers::{NEVER, now};
 
 impl Sched {
     /// Whether somebody waits for I/O and nobody is blocked in the poller.

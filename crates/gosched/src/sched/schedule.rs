@@ -19,11 +19,11 @@ use gosched_rules::pick::{Local, PICK_ORDER};
 use gosched_switch::{Gobuf, jump, switch};
 
 use super::{QueueClass, SCHED, Sched, park, policy, stack, start};
+use crate::clock::NEVER;
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{G0, HasP, OwnM, Post, Worker, current};
 use crate::p::{OwnedP, Slice};
-use crate::timers::NEVER;
 
 /// All that an M does on a thread: it takes the P meant for it and enters the loop. Returns without a P if the thread is to end.
 pub(crate) fn mstart(mut worker: Worker) -> Worker {

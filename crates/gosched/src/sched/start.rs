@@ -10,14 +10,14 @@ use gosched_primitives::barrier;
 use gosched_switch::{StackClass, check_platform};
 
 use super::SCHED;
+use crate::clock::now;
 use crate::debug;
 use crate::fatal::fatal;
 use crate::g::since;
 use crate::m::{current, template};
-use crate::runtime::config::{self, Settings};
+use crate::settings::{self, Settings};
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
-use crate::timers::now;
 use crate::{dump, overflow, panics, sysmon};
 
 const COLD: u8 = 0;
@@ -39,7 +39,7 @@ pub(crate) fn ensure_started() {
 #[cold]
 fn ensure_started_slow() {
     refuse_after_fork();
-    STARTING.call_once(|| start(config::freeze()));
+    STARTING.call_once(|| start(settings::freeze()));
 }
 
 /// Ends the child of a fork (D9). For calls that a foreign thread can make without a runtime: what was a goroutine must not
@@ -67,7 +67,7 @@ pub(crate) fn started_procs() -> usize {
 /// The class of stacks for goroutines that ask for nothing else. Valid once started.
 #[inline]
 pub(super) fn default_class() -> StackClass {
-    config::settings().stack
+    settings::get().stack
 }
 
 fn start(settings: &'static Settings) {

@@ -13,8 +13,8 @@ use super::mutex::{Mutex, MutexGuard};
 use super::semaphore::Semaphore;
 use super::wait_group::WaitGroup;
 use crate::context::{self, Context};
+use crate::g::Goexit;
 use crate::g::task::Argument;
-use crate::runtime::Goexit;
 use crate::thread::{Around, go_around};
 
 /// Goroutines that do parts of one thing, which fails if one of them does: Go's `errgroup.Group`.

@@ -29,6 +29,7 @@ use gosched_rules::limit::{self, SLOW_HAND_OFF, SLOW_START};
 use gosched_rules::pace::{DeadlockPatience, Tick};
 use gosched_rules::slice::{self, Asked, BlockingVerdict, Look, RunningVerdict, TakeReason};
 
+use crate::clock::now;
 use crate::debug;
 use crate::dump;
 use crate::fatal::{fatal, write_stderr};
@@ -41,7 +42,6 @@ use crate::sched::policy::{self, timer_slack};
 use crate::sched::{Candidate, Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT};
 use crate::sys::clock;
 use crate::sys::thread::{self, Defaults};
-use crate::timers::{self, now};
 use housekeeping::Housekeeping;
 
 pub(crate) use probe::Probe;
@@ -98,13 +98,13 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
             await_start();
             continue;
         }
-        let now = now();
-        since::set_clock(now);
-        let tick = monitor.tick(now);
-        let stalls = stall_limit.map_or(Tick::Idle, |limit| stint::look(limit, now));
+        let began = now();
+        since::set_clock(began);
+        let tick = monitor.tick(began);
+        let stalls = stall_limit.map_or(Tick::Idle, |limit| stint::look(limit, began));
         pace.note(tick.max(stalls));
         if pace.is_costly() {
-            pace.charge(clock::own_cpu(), timers::now());
+            pace.charge(clock::own_cpu(), now());
         }
     }
 }

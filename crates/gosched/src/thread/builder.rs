@@ -14,11 +14,12 @@ use gosched_switch::{StackClass, min_size};
 use super::join::{JoinHandle, Joinable};
 use super::scope::{Scope, ScopedJoinHandle};
 use crate::fatal::say;
+use crate::g::Goexit;
 use crate::g::task::{Argument, is_large};
 use crate::g::{G, Name};
-use crate::runtime::Goexit;
-use crate::runtime::config::{self, StackSizeError};
+use crate::runtime::StackSizeError;
 use crate::sched::{self, CountedAtEnd, MayWait, Role, Spawn};
+use crate::settings;
 
 /// Starts a goroutine that runs `f`.
 ///
@@ -156,7 +157,7 @@ where
 
 /// How the goroutine of `run` is born: with the main goroutine's stack, and its id if it is the first.
 fn main_goroutine(place: &'static Location<'static>) -> Spawn {
-    let class = Some(config::settings().main_stack);
+    let class = Some(settings::get().main_stack);
     Spawn { name: None, class, role: Role::Main, group: None, locks: 0, place }
 }
 

@@ -134,10 +134,10 @@ impl Spare {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::NEVER;
     use crate::future::block_on;
     use crate::sched::SCHED;
     use crate::testing::succeeds_in_child;
-    use crate::timers::NEVER;
 
     async fn current_waker() -> Waker {
         core::future::poll_fn(|cx| core::task::Poll::Ready(cx.waker().clone())).await

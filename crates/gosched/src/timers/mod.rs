@@ -17,7 +17,6 @@
 //!
 //! Returns lists of what became ready; never calls the scheduler.
 
-mod clock;
 mod heap;
 
 use core::ptr::NonNull;
@@ -25,13 +24,11 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gosched_primitives::{List, Lock, Readied, Token};
 
-use crate::g::G;
-use crate::sched::Prepared;
-use crate::waiter::{TIMED_OUT, Ticket, Waiter};
+use crate::clock::NEVER;
+use crate::g::waiter::{TIMED_OUT, Ticket, Waiter};
+use crate::g::{G, Prepared};
 
 use heap::{Heap, HeapEntry};
-
-pub(crate) use clock::{NEVER, instant_after, now, when_after, when_at};
 
 /// The place of a timer that is in no heap.
 const NOWHERE: usize = usize::MAX;
