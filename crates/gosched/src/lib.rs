@@ -93,8 +93,6 @@ mod settings;
 pub mod sync;
 #[allow(unsafe_code)]
 mod sys;
-#[allow(unsafe_code)]
-mod sysmon;
 pub mod thread;
 pub mod time;
 #[allow(unsafe_code)]

@@ -202,6 +202,7 @@ pub fn unlock_os_thread() {
 /// ```
 #[doc(alias = "Stack")]
 pub fn stacks() -> String {
+    sched::ensure_started();
     dump::stacks()
 }
 

@@ -14,12 +14,11 @@ use core::ptr::NonNull;
 
 use gosched_primitives::Readied;
 
-use super::{QueueClass, SCHED, Sched, policy, schedule, start};
+use super::{QueueClass, SCHED, Sched, policy, schedule, start, sysmon};
 use crate::g::G;
 use crate::g::waiter::{BoxedWaiter, ThreadParker, WaitReason, Waiter};
 use crate::m::{OwnM, Post, Worker};
 use crate::p::{Overflow, OwnedP};
-use crate::sysmon;
 
 /// What `publish` decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,11 +13,9 @@
 //!
 //! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of what it has to say (the
 //! reporter says it), and runs nothing of the user's. It takes a P only
-//! while work waits for one. What it remembers of a P is in [`SeenP`], which nobody else touches.
+//! while work waits for one. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which nobody else touches.
 
 mod housekeeping;
-mod probe;
-mod seen;
 mod stint;
 
 use core::ffi::c_void;
@@ -29,6 +27,10 @@ use gosched_rules::limit::{self, SLOW_HAND_OFF, SLOW_START};
 use gosched_rules::pace::{DeadlockPatience, Tick};
 use gosched_rules::slice::{self, Asked, BlockingVerdict, Look, RunningVerdict, TakeReason};
 
+use super::policy::pressure::Hogs;
+use super::policy::time_slices::{self, TimeSlice};
+use super::policy::{self, timer_slack};
+use super::{Candidate, Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT};
 use crate::clock::now;
 use crate::debug;
 use crate::dump;
@@ -36,17 +38,9 @@ use crate::fatal::{fatal, write_stderr};
 use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
-use crate::sched::policy::pressure::Hogs;
-use crate::sched::policy::time_slices::{self, TimeSlice};
-use crate::sched::policy::{self, timer_slack};
-use crate::sched::{Candidate, Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT};
 use crate::sys::clock;
 use crate::sys::thread::{self, Defaults};
 use housekeeping::Housekeeping;
-
-pub(crate) use probe::Probe;
-pub(crate) use seen::SeenP;
-pub(crate) use stint::Stint;
 
 const STACK_BYTES: usize = 128 * 1024;
 
