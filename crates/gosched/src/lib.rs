@@ -90,6 +90,8 @@ pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
 mod settings;
+#[allow(unsafe_code)]
+mod source;
 pub mod sync;
 #[allow(unsafe_code)]
 mod sys;

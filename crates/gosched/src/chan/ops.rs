@@ -125,7 +125,7 @@ pub(super) fn supply<T>(chan: &Chan<T, Waiter>, no_room: NoRoom) {
 
 /// Sends, waiting for a place or a receiver if need be. A time-out is the end of patience, whatever ends it.
 #[inline]
-pub(super) fn send<T>(
+pub(crate) fn send<T>(
     chan: &Chan<T, Waiter>,
     value: T,
     patience: Patience,

@@ -9,7 +9,7 @@ use crate::sched::{Interruptible, Limit, context_has_ended};
 
 /// How long an operation may wait.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Patience {
+pub(crate) enum Patience {
     Endless,
     /// Until the caller's context ends.
     Context,

@@ -40,7 +40,7 @@ impl<T> Sender<T> {
     }
 
     #[inline]
-    pub(super) fn chan(&self) -> &Chan<T, Waiter> {
+    pub(crate) fn chan(&self) -> &Chan<T, Waiter> {
         &self.handle
     }
 

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use super::err::{RecvError, TryRecvError};
 use super::timer::TimerChan;
-use crate::sched::hide_current;
-use crate::thread::go_system;
+use crate::sched::{go_system, hide_current};
 
 /// Wakes a task when a channel of time may have something for it. A goroutine does the waiting; it ends with this.
 pub(super) struct StandIn(Arc<Mutex<Relay>>);

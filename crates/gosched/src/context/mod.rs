@@ -31,6 +31,7 @@
 #![deny(unsafe_code)]
 
 mod after;
+mod chan;
 mod chan_error;
 mod deadline;
 mod end;

@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use super::block_on;
 use crate::clock::{instant_after, when_at};
-use crate::time::{self, Alarm};
+use crate::sched::alarm::Alarm;
+use crate::time;
 
 /// Runs every future in a goroutine of its own.
 ///

@@ -12,6 +12,7 @@
 //! - A header goes back to the cache by the decision of `join` (see `JoinWord`): exactly one side frees it.
 
 pub(crate) mod arena;
+pub(crate) mod bell;
 pub(crate) mod locals;
 pub(crate) mod scope_group;
 pub(crate) mod since;

@@ -4,10 +4,10 @@
 //! goroutine of its own. Contexts and time-outs have no part in this: in async code those are futures too.
 
 #[cfg(feature = "futures-io")]
-mod futures_io;
+pub(crate) mod futures_io;
 #[cfg(feature = "hyper")]
 #[allow(unsafe_code)]
-mod hyper;
+pub(crate) mod hyper;
 
 use core::task::{Context, Poll};
 use std::io;
@@ -15,7 +15,7 @@ use std::io;
 use gosched_primitives::Direction;
 
 use super::socket::{Socket, StdSocket};
-use crate::netpoll::Promised;
+use crate::source::Promised;
 
 impl<S: StdSocket> Socket<S> {
     /// As [`run`](Socket::run), for an async task, which is woken when there is something to try.
@@ -41,7 +41,7 @@ impl<S: StdSocket> Socket<S> {
 
     /// As [`poll`](Socket::poll), for a read into `room` bytes. If one that was short has left nothing, the next call waits at
     /// once: it saves the system call that would only say so.
-    fn poll_read(
+    pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         room: usize,
@@ -64,7 +64,7 @@ impl<S: StdSocket> Socket<S> {
 
 /// What may still be there after a read from a stream that took less than it had room for, if no end and no error was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AfterShort {
+pub(crate) enum AfterShort {
     /// TCP reads take what there is.
     Nothing,
     /// Reads from a Unix stream also stop after a message with descriptors.

@@ -13,9 +13,9 @@ use rustix::io::Errno;
 use super::options::Share;
 use crate::clock::{NEVER, when_after};
 use crate::context;
-use crate::netpoll::{self, SeenEdges, Source, SourceWaited};
 use crate::runtime;
 use crate::sched::Limit;
+use crate::source::{self, SeenEdges, Source, SourceWaited};
 
 /// Pauses between tries where the kernel reports nothing.
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
@@ -101,7 +101,7 @@ impl<S: StdSocket> Socket<S> {
 
     /// A new socket of std's.
     pub(crate) fn new(io: S) -> io::Result<Socket<S>> {
-        netpoll::prepare()?;
+        source::prepare()?;
         io.set_nonblocking(true)?;
         Ok(Socket::fresh(io))
     }
@@ -109,7 +109,7 @@ impl<S: StdSocket> Socket<S> {
     /// A socket from elsewhere, with the mode and the time-outs it has. (Of a descriptor that is a socket nothing here fails but
     /// to make the poller, which is tried again when it is needed; of one that is not, every use will.)
     pub(crate) fn adopt(io: S) -> Socket<S> {
-        let _ = netpoll::prepare();
+        let _ = source::prepare();
         let share = Share::adopt(&io);
         share.note_timeout(Direction::Read, io.read_timeout().ok().flatten());
         share.note_timeout(Direction::Write, io.write_timeout().ok().flatten());

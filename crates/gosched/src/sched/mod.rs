@@ -28,12 +28,16 @@
 //! | `fifo` | a growing ring of pointers |
 //! | `idle` | who sleeps, who is woken |
 //! | `give_back` | memory that is given back |
+//! | `task`, `alarm` | what a `future::block_on` waits on, its waker, and a timer that rings for it |
+//! | `wakers` | the goroutine that calls the wakers of other executors |
 //! | `timed` | who runs due timers, and who wakes up for them |
 //! | `poll` | who polls the network |
 //!
 //! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
 //! blocks or runs user code happens under them.
 
+#[cfg(feature = "hyper")]
+pub(crate) mod alarm;
 mod blocking;
 mod caller;
 mod dead;
@@ -63,11 +67,14 @@ mod start;
 mod stop_world;
 pub(crate) mod sysmon;
 mod take;
+pub(crate) mod task;
 mod template;
 #[cfg(test)]
 mod tests;
 mod timed;
 mod turn;
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub(crate) mod wakers;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -97,7 +104,7 @@ pub(crate) use held_back::SOFT_LIMIT;
 pub(crate) use may_wait::{MayWait, StoppedWorld, refuse_on_foreign_thread};
 pub(crate) use park::Commit;
 pub(crate) use schedule::yield_now;
-pub(crate) use spawn::{CountedAtEnd, Role, Spawn, hide_current, prepare, spawn};
+pub(crate) use spawn::{Role, Spawn, go_system, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
 use stackless::Stackless;
 pub(crate) use start::{ensure_started, is_forked, started_procs};

@@ -106,6 +106,28 @@ where
     Prepared(g.into())
 }
 
+/// Starts a goroutine of the library's own, which is not counted, is hidden, and has no context.
+#[track_caller]
+pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
+    let f = move || {
+        let _counted = CountedAtEnd;
+        f();
+    };
+    let room = task::ClosureRoom::<_, ()>::new();
+    let mut worker = Worker::enter();
+    if worker.is_none() {
+        start::ensure_started();
+    }
+    let place = Location::caller();
+    let how = Spawn { name: None, class: None, role: Role::System, group: None, locks: 0, place };
+    // SAFETY: `f` borrows nothing, and is forgotten below.
+    let g = unsafe { bear(worker.as_mut(), how, None, room, Argument::new(&f)) };
+    core::mem::forget(f);
+    let _: Detach<G, BoxedWaiter> = g.join.detach();
+    g.create();
+    park::enqueue(worker.as_mut(), g.into());
+}
+
 /// Hides the calling goroutine, one of the library's own, from those who list goroutines for the user; or shows it, for as long
 /// as it runs others' code.
 pub(crate) fn hide_current(hidden: bool) {
@@ -116,7 +138,7 @@ pub(crate) fn hide_current(hidden: bool) {
 
 /// In the frame of a goroutine that was not counted when it was made, because it is the library's own, and that may end: its end
 /// is counted, so it is counted in a moment before.
-pub(crate) struct CountedAtEnd;
+struct CountedAtEnd;
 
 impl Drop for CountedAtEnd {
     fn drop(&mut self) {

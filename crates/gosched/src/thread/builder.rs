@@ -18,7 +18,7 @@ use crate::g::Goexit;
 use crate::g::task::{Argument, is_large};
 use crate::g::{G, Name};
 use crate::runtime::StackSizeError;
-use crate::sched::{self, CountedAtEnd, MayWait, Role, Spawn};
+use crate::sched::{self, MayWait, Role, Spawn};
 use crate::settings;
 
 /// Starts a goroutine that runs `f`.
@@ -74,21 +74,6 @@ where
     // SAFETY: closure and result borrow nothing.
     let g = unsafe { sched::spawn(how, f) };
     JoinHandle::new(joinable(g, None))
-}
-
-/// Starts a goroutine of the library's own, which is not counted, is hidden, and has no context.
-#[track_caller]
-pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
-    let f = move || {
-        let _counted = CountedAtEnd;
-        f();
-    };
-    let place = Location::caller();
-    let how = Spawn { name: None, class: None, role: Role::System, group: None, locks: 0, place };
-    // SAFETY: closure and result borrow nothing; it is forgotten below.
-    let g = unsafe { sched::spawn(how, Argument::new(&f)) };
-    core::mem::forget(f);
-    drop(joinable::<()>(g, None));
 }
 
 /// What a goroutine does around the closure that it was made for.
