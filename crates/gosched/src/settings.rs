@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
 /// Whether settings were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Installed {
+pub(crate) enum Noted {
     Yes,
     /// They are fixed by now.
     TooLate,
@@ -48,13 +48,13 @@ static WANTED: Mutex<Wanted> = Mutex::new(Wanted { maxprocs: None, stack_size: N
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
 /// Asks for these, which make sense.
-pub(crate) fn install(new: Wanted) -> Installed {
+pub(crate) fn install(new: Wanted) -> Noted {
     let mut wanted = WANTED.lock().unwrap_or_else(PoisonError::into_inner);
     if SETTINGS.get().is_some() {
-        return Installed::TooLate;
+        return Noted::TooLate;
     }
     *wanted = new;
-    Installed::Yes
+    Noted::Yes
 }
 
 /// Fixes the settings: from here on `install` refuses.

@@ -4,7 +4,7 @@ use core::fmt;
 
 use gosched_switch::{SizeError, StackClass};
 
-use crate::settings::{self, Installed, MAX_PROCS, Wanted};
+use crate::settings::{self, MAX_PROCS, Noted, Wanted};
 
 /// Settings of the runtime, to be installed before its first use.
 ///
@@ -97,8 +97,8 @@ impl Config {
         }
         let Config { maxprocs, stack_size, max_threads } = self;
         match settings::install(Wanted { maxprocs, stack_size, max_threads }) {
-            Installed::Yes => Ok(()),
-            Installed::TooLate => Err(ConfigError::AlreadyStarted),
+            Noted::Yes => Ok(()),
+            Noted::TooLate => Err(ConfigError::AlreadyStarted),
         }
     }
 }

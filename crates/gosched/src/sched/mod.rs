@@ -65,7 +65,7 @@ mod stack;
 mod stackless;
 mod start;
 mod stop_world;
-pub(crate) mod sysmon;
+mod sysmon;
 mod take;
 pub(crate) mod task;
 mod template;

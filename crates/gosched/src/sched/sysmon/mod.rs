@@ -48,13 +48,13 @@ const STACK_BYTES: usize = 128 * 1024;
 static DORMANT: Dormant = Dormant::new();
 
 /// Starts the monitor.
-pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
+pub(super) fn start(defaults: &'static Defaults) -> io::Result<()> {
     thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())
 }
 
 /// A P has become busy: the monitor must be awake. Called after the idle count has changed.
 #[inline]
-pub(crate) fn wake_up() {
+pub(super) fn wake_up() {
     DORMANT.wake_up_after(|| since::set_clock(now()));
 }
 
