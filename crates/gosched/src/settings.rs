@@ -1,7 +1,8 @@
-//! What the runtime is started with (S6): what was set in code, else what the environment says, else what the machine is.
+//! What the runtime is started with (S6): what was set in code, else what the environment says,
+//! else what the machine is.
 //!
-//! Invariant: fixed at first use, and never changed after that. What was asked for in code has been checked by then
-//! (`runtime::Config`).
+//! Invariant: fixed at first use, and never changed after that. What was asked for in code has been
+//! checked by then (`runtime::Config`).
 
 use core::num::IntErrorKind;
 use std::env;

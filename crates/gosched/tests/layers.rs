@@ -1,13 +1,17 @@
-//! A module of the library uses only modules below it. `ARCHITECTURE.md` has the table of layers, and that of exceptions; both
-//! are read from there.
+//! A module of the library uses only modules below it. `ARCHITECTURE.md` has the table of layers,
+//! and that of exceptions; both are read from there.
 //!
 //! A module here is a file or folder that `lib.rs` declares. Tests do not count.
 //!
-//! Seen to fail, on the repository's own files: with `use crate::dump;` in `sys/errno.rs`, with `crate::sched::yield_now()` in
-//! a function of `timers/heap.rs`, with `super::super::sched::SCHED` in `p/owned.rs` and with `crate::go` in `chan/stand_in.rs`
-//! (`modules_use_what_is_below`); with two rows of the table exchanged (the same); with a row taken out, and with one for a
-//! module that is not there (`the_table_has_all_modules`); with an exception for an edge that nobody needs, and with one that
-//! names `sched` (`exceptions_are_few_and_needed`).
+//! What is not seen: a call of a method, by a value, of an `impl` block that lies above its type
+//! (`Waiter::wake`). Such blocks are kept few, and most of their functions are `pub(super)`.
+//!
+//! Seen to fail, on the repository's own files: with `use crate::dump;` in `sys/errno.rs`, with
+//! `crate::sched::yield_now()` in a function of `timers/heap.rs`, with `super::super::sched::SCHED`
+//! in `p/owned.rs` and with `crate::go` in `chan/stand_in.rs` (`modules_use_what_is_below`); with
+//! two rows of the table exchanged (the same); with a row taken out, and with one for a module that
+//! is not there (`the_table_has_all_modules`); with an exception for an edge that nobody needs, and
+//! with one that names `sched` (`exceptions_are_few_and_needed`).
 
 mod layers {
     pub mod finder;
@@ -26,7 +30,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The rows of the table in `ARCHITECTURE.md` with these heads, each as the cells without backquotes.
+/// The rows of the table in `ARCHITECTURE.md` with these heads, each as the cells without
+/// backquotes.
 fn table(heads: &str) -> Vec<Vec<String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
     let page = fs::read_to_string(path).unwrap();
@@ -134,7 +139,8 @@ fn the_table_has_all_modules() {
     assert_eq!(listed, declared);
 }
 
-/// Each goes up, is needed, and stays below the scheduler: so nothing is in a cycle with that, or above it.
+/// Each goes up, is needed, and stays below the scheduler: so nothing is in a cycle with that, or
+/// above it.
 #[test]
 fn exceptions_are_few_and_needed() {
     let (edges, heights, exceptions) = (edges(), heights(), exceptions());

@@ -100,7 +100,8 @@ impl<T> fmt::Debug for IntoIter<T> {
     }
 }
 
-/// The values of a channel as they come, until it is closed or the context ends; see [`Receiver::iter_ctx`].
+/// The values of a channel as they come, until it is closed or the context ends; see
+/// [`Receiver::iter_ctx`].
 ///
 /// ```
 /// let (s, r) = gosched::chan::unbounded();

@@ -93,16 +93,23 @@ unsafe impl DoublyLinked for ContextNode {
 /// What a head of ours stands for: a node in an `Arc`.
 static FUNCTIONS: ContextFunctions = ContextFunctions { share, release, has_ended };
 
+/// # Safety
+/// The head is that of a living node.
 unsafe fn share(head: *const ContextHead) {
-    // SAFETY: the head of a node, so the node's address, from `Arc::into_raw` or `Arc::as_ptr`; it is alive.
+    // SAFETY: the head of a node, so the node's address, from `Arc::into_raw` or `Arc::as_ptr`; it
+    // is alive.
     unsafe { Arc::increment_strong_count(head.cast::<ContextNode>()) };
 }
 
+/// # Safety
+/// As for [`share`]; a count of it is the caller's, and given up.
 unsafe fn release(head: *const ContextHead) {
     // SAFETY: as in `share`; the count is the caller's to give up.
     drop(unsafe { Arc::from_raw(head.cast::<ContextNode>()) });
 }
 
+/// # Safety
+/// As for [`share`].
 unsafe fn has_ended(head: *const ContextHead) -> bool {
     // SAFETY: as in `share`.
     unsafe { &*head.cast::<ContextNode>() }.error().is_some()
@@ -117,8 +124,8 @@ impl ContextNode {
 
     /// The count as goroutines have it.
     pub(super) fn into_shared(self: Arc<ContextNode>) -> SharedContext {
-        // SAFETY: an `Arc`'s pointer is not null; the node begins with its head, whose functions are those of nodes, and is
-        // `Send` and `Sync`.
+        // SAFETY: an `Arc`'s pointer is not null; the node begins with its head, whose functions
+        // are those of nodes, and is `Send` and `Sync`.
         unsafe { SharedContext::from_raw(NonNull::new_unchecked(Arc::into_raw(self).cast_mut().cast())) }
     }
 

@@ -85,7 +85,8 @@ fn want(what: u32) {
     DORMANT.wake_up();
 }
 
-/// All goroutines with their stacks. Waits for the reporter, which has been started: a call that blocks its thread, but never moves a goroutine.
+/// All goroutines with their stacks. Waits for the reporter, which has been started: a call that
+/// blocks its thread, but never moves a goroutine.
 pub(crate) fn stacks() -> String {
     let (answer, receiver): (_, Receiver<String>) = sync_channel(1);
     let asked = DumpRequest { own: OwnStack::take(), answer };

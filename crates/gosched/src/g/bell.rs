@@ -1,12 +1,14 @@
 //! What a task of `future::block_on` waits on: timers, the poller and its wakers ring it.
 //!
-//! Invariant: a ring between two waits is remembered; of several, one. The waiter is taken by whoever rings, once.
+//! Invariant: a ring between two waits is remembered; of several, one. The waiter is taken by
+//! whoever rings, once.
 
 use gosched_primitives::Lock;
 
 use super::waiter::Waiter;
 
-/// Whether it has rung since the last wait, and who waits for that. Used inside the runtime, or on a foreign thread.
+/// Whether it has rung since the last wait, and who waits for that. Used inside the runtime, or on
+/// a foreign thread.
 pub(crate) struct TaskBell(Lock<BellState>);
 
 enum BellState {
@@ -32,7 +34,8 @@ impl TaskBell {
         }
     }
 
-    /// The next ring wakes `waiter`; `false` if it has rung since the last wait, which is that ring.
+    /// The next ring wakes `waiter`; `false` if it has rung since the last wait, which is that
+    /// ring.
     pub(crate) fn await_ring(&self, waiter: Waiter) -> bool {
         let mut state = self.0.lock();
         match *state {

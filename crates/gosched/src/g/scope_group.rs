@@ -1,9 +1,10 @@
-//! A group of goroutines whose end somebody awaits: the core of `scope`. Who waits and who wakes is in `sched/scope_group.rs`.
+//! A group of goroutines whose end somebody awaits: the core of `scope`. Who waits and who wakes is
+//! in `sched/scope_group.rs`.
 //!
-//! Lives in the frame of whoever awaits it, so its last use by a goroutine must come before the owner can see the
-//! count at 0. Therefore the count is read and written under the lock only: the owner that reads 0 there knows that
-//! every goroutine has at least begun to unlock, and after that none of them dereferences the group (the futex of a
-//! contended unlock uses its address, no more).
+//! Lives in the frame of whoever awaits it, so its last use by a goroutine must come before the
+//! owner can see the count at 0. Therefore the count is read and written under the lock only: the
+//! owner that reads 0 there knows that every goroutine has at least begun to unlock, and after that
+//! none of them dereferences the group (the futex of a contended unlock uses its address, no more).
 
 use gosched_primitives::Lock;
 
@@ -28,7 +29,8 @@ impl ScopeGroup {
         self.0.lock().running += 1;
     }
 
-    /// A member is through with everything it may have borrowed: its last use of `self`. Returns who is to be woken.
+    /// A member is through with everything it may have borrowed: its last use of `self`. Returns
+    /// who is to be woken.
     pub(crate) fn remove(&self) -> Option<Waiter> {
         let mut state = self.0.lock();
         state.running -= 1;
@@ -44,7 +46,8 @@ impl ScopeGroup {
         self.0.lock().unjoined_panic
     }
 
-    /// Whether all members have ended. By the group's owner, who alone adds some while there are none.
+    /// Whether all members have ended. By the group's owner, who alone adds some while there are
+    /// none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.lock().running == 0
     }

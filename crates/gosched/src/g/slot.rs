@@ -1,14 +1,18 @@
-//! Where the current context stands: a word in the goroutine's header, or one of a foreign thread's own.
+//! Where the current context stands: a word in the goroutine's header, or one of a foreign thread's
+//! own.
 //!
-//! The tree of contexts (`context/node.rs`) needs channels and the scheduler; a header knows of a node only what comes first
-//! in it, its [`ContextHead`]: who waits under it, and how counts of it are shared and given up.
+//! The tree of contexts (`context/node.rs`) needs channels and the scheduler; a header knows of a
+//! node only what comes first in it, its [`ContextHead`]: who waits under it, and how counts of it
+//! are shared and given up.
 //!
 //! Invariants:
-//! - A goroutine is born with one count of its creator's context, which its slot owns until its end.
-//! - [`replace`](ContextSlot::replace) puts another context there that is lent for the time being, and whoever calls it puts back
-//!   what it found; so at its end the goroutine finds its own. A thread's slot owns nothing: what is in it is lent.
-//! - Only the goroutine or thread itself reads or changes its slot. So a context that is current stays alive while its
-//!   goroutine waits.
+//! - A goroutine is born with one count of its creator's context, which its slot owns until its
+//!   end.
+//! - [`replace`](ContextSlot::replace) puts another context there that is lent for the time being,
+//!   and whoever calls it puts back what it found; so at its end the goroutine finds its own. A
+//!   thread's slot owns nothing: what is in it is lent.
+//! - Only the goroutine or thread itself reads or changes its slot. So a context that is current
+//!   stays alive while its goroutine waits.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -18,20 +22,22 @@ use gosched_primitives::Interrupts;
 use super::G;
 use super::waiter::Waiter;
 
-/// What a context begins with. It lies in an `Arc` of something larger, which is reached by the functions alone.
+/// What a context begins with. It lies in an `Arc` of something larger, which is reached by the
+/// functions alone.
 pub(crate) struct ContextHead {
     /// Those who wait under it.
     pub(crate) interrupts: Interrupts<Waiter>,
     functions: &'static ContextFunctions,
 }
 
-/// What can be done with a context by the address of its head, which is that of the `Arc`'s contents.
+/// What can be done with a living context by the address of its head, which is that of the `Arc`'s
+/// contents.
 pub(crate) struct ContextFunctions {
-    /// Adds a count to a living context.
+    /// Adds a count.
     pub(crate) share: unsafe fn(*const ContextHead),
     /// Gives up a count. With the last one the context goes, and what the user has put into it.
     pub(crate) release: unsafe fn(*const ContextHead),
-    /// Whether a living context has ended.
+    /// Whether it has ended.
     pub(crate) has_ended: unsafe fn(*const ContextHead) -> bool,
 }
 
@@ -51,8 +57,8 @@ unsafe impl Sync for SharedContext {}
 
 impl SharedContext {
     /// # Safety
-    /// The pointer is to the contents of an `Arc`, which begin with a head whose functions are for that `Arc`, and which are
-    /// `Send` and `Sync`. A count of it passes to the result.
+    /// The pointer is to the contents of an `Arc`, which begin with a head whose functions are for
+    /// that `Arc`, and which are `Send` and `Sync`. A count of it passes to the result.
     pub(crate) unsafe fn from_raw(head: NonNull<ContextHead>) -> SharedContext {
         SharedContext(head)
     }
@@ -89,7 +95,8 @@ impl ContextSlot {
     /// Takes back what `put` gave.
     #[inline]
     pub(crate) fn take(&self) -> Option<SharedContext> {
-        // What the slot holds outside all `replace`s is what `put` made of a count, and it is taken out.
+        // What the slot holds outside all `replace`s is what `put` made of a count, and it is taken
+        // out.
         NonNull::new(self.0.replace(core::ptr::null()).cast_mut()).map(SharedContext)
     }
 
@@ -102,7 +109,8 @@ impl ContextSlot {
         Some(SharedContext(head))
     }
 
-    /// Whether the context that is there has ended. May end it, if its deadline has passed: outside the runtime.
+    /// Whether the context that is there has ended. May end it, if its deadline has passed: outside
+    /// the runtime.
     pub(crate) fn has_ended(&self) -> bool {
         let Some(head) = NonNull::new(self.0.get().cast_mut()) else { return false };
         // SAFETY: as in `share`.
@@ -127,7 +135,8 @@ thread_local! {
     static THREAD: ContextSlot = const { ContextSlot::new() };
 }
 
-/// The slot of `g`, the calling goroutine; or of the calling thread, which is not ours. `f` makes no moving call.
+/// The slot of `g`, the calling goroutine; or of the calling thread, which is not ours. `f` makes
+/// no moving call.
 #[inline]
 pub(crate) fn with_slot_of<R>(g: Option<&G>, f: impl FnOnce(&ContextSlot) -> R) -> R {
     match g {
@@ -136,7 +145,8 @@ pub(crate) fn with_slot_of<R>(g: Option<&G>, f: impl FnOnce(&ContextSlot) -> R) 
     }
 }
 
-/// The list of those who wait under the context of `g`, the calling goroutine, for a wait that it begins now.
+/// The list of those who wait under the context of `g`, the calling goroutine, for a wait that it
+/// begins now.
 #[inline]
 pub(crate) fn interrupts_of<'a>(g: &G) -> Option<&'a Interrupts<Waiter>> {
     // SAFETY: while it waits the goroutine does not change its slot.

@@ -20,8 +20,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::G;
 use crate::fatal::fatal;
 
-/// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended by
-/// [`goexit`](crate::runtime::goexit).
+/// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended
+/// by [`goexit`](crate::runtime::goexit).
 ///
 /// ```
 /// use gosched::runtime::{Goexit, goexit};

@@ -201,14 +201,15 @@ impl ThreadParker {
         ThreadParker::of_thread();
     }
 
-    /// Sleeps until the one `wake` of this wait. It was counted (`ThreadParker::sleep`, which is `sched/park.rs`).
+    /// Sleeps until the one `wake` of this wait. It was counted (`ThreadParker::sleep`, which is
+    /// `sched/park.rs`).
     pub(crate) fn sleep_counted(&self) {
         self.note.sleep();
         self.note.clear();
     }
 
-    /// Counts the thread as waiting without limit, unless it is woken already. Whether it was counted: the monitor is to
-    /// be told.
+    /// Counts the thread as waiting without limit, unless it is woken already. Whether it was
+    /// counted: the monitor is to be told.
     pub(crate) fn count_in(&self) -> bool {
         let mut foreign = FOREIGN.lock();
         let waits = !self.note.is_set();

@@ -1,4 +1,5 @@
-//! What the monitor remembers of an M, to tell for how long one goroutine has held its thread (`sched/sysmon/stint.rs`).
+//! What the monitor remembers of an M, to tell for how long one goroutine has held its thread
+//! (`sched/sysmon/stint.rs`).
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,9 +1,10 @@
 //! "This thread's M, inside the runtime": [`Worker`], which owns its P. And "I run on g0": [`G0`].
 //!
-//! Neither is `Copy` nor `Send`. A worker is made when a call enters the runtime (`sched/entry.rs`), when a goroutine or
-//! g0 is switched to (`sched/schedule.rs`), and when a thread begins (`sched/template.rs`): three places, by the one unsafe
-//! function [`Worker::assume`]. It is left by dropping it, which goes back to user code; or it is
-//! [given up](Worker::into_m) to whoever the M is switched to.
+//! Neither is `Copy` nor `Send`. A worker is made when a call enters the runtime
+//! (`sched/entry.rs`), when a goroutine or g0 is switched to (`sched/schedule.rs`), and when a
+//! thread begins (`sched/template.rs`): three places, by the one unsafe function
+//! [`Worker::assume`]. It is left by dropping it, which goes back to user code; or it is [given
+//! up](Worker::into_m) to whoever the M is switched to.
 //!
 //! Invariants:
 //! - On a thread there is at most one worker at a time. Whoever is switched away from has given its own up.

@@ -1,4 +1,5 @@
-//! Conversions of sockets to and from std's types and descriptors, the same for all of them (those of Unix are in `os/unix/net/fd.rs`).
+//! Conversions of sockets to and from std's types and descriptors, the same for all of them (those
+//! of Unix are in `os/unix/net/fd.rs`).
 
 /// Implements them for `$type`, a newtype around `Socket<$std>`.
 macro_rules! conversions {

@@ -13,8 +13,8 @@
 //! - The poller is made with the first socket, when there still are descriptors, and stays.
 //! - [`waiters`] counts everybody in a queue. Whoever puts somebody in counts first; whoever takes somebody out counts after.
 //!
-//! Returns lists of what became ready, and hands async tasks to a function that it is given; never calls the scheduler. Who
-//! registers a descriptor and waits for it is in `source/`.
+//! Returns lists of what became ready, and hands async tasks to a function that it is given; never
+//! calls the scheduler. Who registers a descriptor and waits for it is in `source/`.
 
 mod slab;
 
@@ -134,9 +134,10 @@ pub(crate) fn last_found() -> usize {
     LAST_FOUND.load(Ordering::Relaxed)
 }
 
-/// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in nobody's queue yet. `None` if
-/// somebody else is just looking. Async tasks are woken by `wake_task`, which may add to what is ready; it gives back a node that
-/// can serve again. Inside the runtime nothing is freed.
+/// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in
+/// nobody's queue yet. `None` if somebody else is just looking. Async tasks are woken by
+/// `wake_task`, which may add to what is ready; it gives back a node that can serve again. Inside
+/// the runtime nothing is freed.
 pub(crate) fn look<T>(
     looker: u32,
     wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,

@@ -66,7 +66,8 @@ pub(crate) struct POwn {
     pub(crate) free: List<G>,
     /// Hot stacks of the default size.
     pub(crate) stacks: StackCache,
-    /// The ids that it has taken from the generator and not used: from this one on, up to the other.
+    /// The ids that it has taken from the generator and not used: from this one on, up to the
+    /// other.
     pub(crate) next_id: u64,
     pub(crate) end_id: u64,
     /// When the first of the picks in `inherited` were counted.

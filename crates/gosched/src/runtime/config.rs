@@ -1,4 +1,5 @@
-//! What can be set in code before first use (S6). Where it goes, and what counts if nothing is set, is in `settings.rs`.
+//! What can be set in code before first use (S6). Where it goes, and what counts if nothing is set,
+//! is in `settings.rs`.
 
 use core::fmt;
 

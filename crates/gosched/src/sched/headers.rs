@@ -1,4 +1,5 @@
-//! Headers and ids for new goroutines (S8, S9): a few at hand on each P and on each M that has none, the others shared by all.
+//! Headers and ids for new goroutines (S8, S9): a few at hand on each P and on each M that has
+//! none, the others shared by all.
 
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -31,7 +32,8 @@ impl OwnedP {
         own.next_id - 1
     }
 
-    /// A dead header to reuse: from the own cache, else a batch from the shared one, else fresh ones (S8).
+    /// A dead header to reuse: from the own cache, else a batch from the shared one, else fresh
+    /// ones (S8).
     #[doc(alias = "gfget")]
     #[inline]
     pub(super) fn new_g(&mut self) -> &'static G {
@@ -40,7 +42,8 @@ impl OwnedP {
             SCHED.refill_free(free, FREE_MAX / 2);
             free.pop_front()
         });
-        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never unmapped.
+        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never
+        // unmapped.
         unsafe { g.unwrap_unchecked().as_ref() }
     }
 
@@ -65,7 +68,8 @@ impl Worker {
         if spare.is_empty() {
             SCHED.refill_free(spare, SPARE_GS);
         }
-        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never unmapped.
+        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never
+        // unmapped.
         unsafe { spare.pop_front().unwrap_unchecked().as_ref() }
     }
 }
@@ -98,7 +102,8 @@ impl Sched {
         }
         let g = list.pop_front();
         self.free_many(list);
-        // SAFETY: the list had one from the cache or a batch of fresh ones; headers are never unmapped.
+        // SAFETY: the list had one from the cache or a batch of fresh ones; headers are never
+        // unmapped.
         unsafe { g.unwrap_unchecked().as_ref() }
     }
 

@@ -94,8 +94,8 @@ fn next(g0: &mut G0) -> (NonNull<G>, Slice) {
 }
 
 impl OwnM {
-    /// Forgets requests to yield: they were meant for the goroutine that ran before. With `migrate=1` every goroutine that
-    /// begins to run is asked to go elsewhere.
+    /// Forgets requests to yield: they were meant for the goroutine that ran before. With
+    /// `migrate=1` every goroutine that begins to run is asked to go elsewhere.
     #[inline]
     fn clear_preempt(&mut self) {
         self.owner.clear_preempt();

@@ -1,4 +1,5 @@
-//! A descriptor's registration, and waiting for it: the active half of the network poller, above the scheduler.
+//! A descriptor's registration, and waiting for it: the active half of the network poller, above
+//! the scheduler.
 //!
 //! | file | holds |
 //! |---|---|

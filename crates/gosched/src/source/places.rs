@@ -71,7 +71,8 @@ mod tests {
     use crate::netpoll::{READY, find};
     use std::collections::HashSet;
 
-    /// S47: every place has a state of its own, also beyond the first chunks; a registration names place and generation.
+    /// S47: every place has a state of its own, also beyond the first chunks; a registration names
+    /// place and generation.
     #[test]
     fn places_are_apart() {
         let places: Vec<PlaceNumber> = (0..5 * FIRST).map(|_| PlaceNumber::take()).collect();

@@ -1,7 +1,8 @@
 //! Async tasks that wait for a descriptor. Who calls their wakers is in `sched/wakers.rs`.
 //!
-//! Nothing is allocated or freed inside the runtime. A task's node is made before it waits; what becomes of it when its wait has
-//! ended is told there, too. A waker of ours may be cloned inside the runtime.
+//! Nothing is allocated or freed inside the runtime. A task's node is made before it waits; what
+//! becomes of it when its wait has ended is told there, too. A waker of ours may be cloned inside
+//! the runtime.
 
 use core::sync::atomic::Ordering;
 use core::task::Waker;

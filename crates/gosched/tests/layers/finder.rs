@@ -1,7 +1,8 @@
 //! Which top-level modules a source uses: by `use` lines, and by paths inside the code.
 //!
-//! The source is cut into tokens, without comments and literals. A path counts if it begins with `crate`, or leaves its own
-//! top-level module by `super`. What is under `#[cfg(test)]` does not count.
+//! The source is cut into tokens, without comments and literals. A path counts if it begins with
+//! `crate`, or leaves its own top-level module by `super`. What is under `#[cfg(test)]` does not
+//! count.
 
 /// A use of something at the crate's root: a module, a macro, or what the root re-exports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +22,8 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of the comment, literal or lifetime that `rest` begins with; 0 if it begins with none.
+/// The length of the comment, literal or lifetime that `rest` begins with; 0 if it begins with
+/// none.
 fn skipped(rest: &str) -> usize {
     let end_of =
         |from: usize, end: &str| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
@@ -148,7 +150,8 @@ impl Finder<'_> {
         matches!(self.text(at), "crate" | "super" | "self") && self.text(at + 1) == "::" && !continues
     }
 
-    /// Reads the path, or the tree of paths, at `at`, in a module that is `depth` below the root. Returns what comes after.
+    /// Reads the path, or the tree of paths, at `at`, in a module that is `depth` below the root.
+    /// Returns what comes after.
     fn path(&mut self, mut at: usize, mut depth: usize) -> usize {
         loop {
             match self.text(at) {
