@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::dump;
 use crate::fatal::write_stderr;
+use crate::sched::ensure_started;
 use crate::thread;
 
 /// `#[gosched::main]`.
@@ -21,6 +22,7 @@ pub fn main(f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
 
 /// Writes the scheduler's state and all goroutines to standard error, under a headline.
 pub fn dump(headline: &str) {
+    ensure_started();
     write_stderr(dump::all(headline).as_bytes());
 }
 

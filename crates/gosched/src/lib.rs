@@ -70,6 +70,7 @@
 #![deny(unsafe_code)]
 
 pub mod chan;
+mod clock;
 pub mod context;
 mod debug;
 #[allow(unsafe_code)]
@@ -96,17 +97,16 @@ pub mod process;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
+mod settings;
+#[allow(unsafe_code)]
+mod source;
 pub mod sync;
 #[allow(unsafe_code)]
 mod sys;
-#[allow(unsafe_code)]
-mod sysmon;
 pub mod thread;
 pub mod time;
 #[allow(unsafe_code)]
 mod timers;
-#[allow(unsafe_code)]
-mod waiter;
 
 #[doc = include_str!("soundness.md")]
 pub mod soundness {}

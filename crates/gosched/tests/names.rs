@@ -57,7 +57,7 @@ const SAME: &[Same] = &[
     Same { name: "G", files: &["gosched/src/g/mod.rs", "sim/src/gmp/machine.rs"], reason: MODEL },
     Same { name: "P", files: &["gosched/src/p/mod.rs", "sim/src/gmp/machine.rs"], reason: MODEL },
     Same { name: "Ring", files: &["primitives/src/ring.rs", "sim/src/gmp/ring.rs"], reason: MODEL },
-    Same { name: "Monitor", files: &["gosched/src/sysmon/mod.rs", "sim/src/gmp/monitor.rs"], reason: MODEL },
+    Same { name: "Monitor", files: &["gosched/src/sched/sysmon/mod.rs", "sim/src/gmp/monitor.rs"], reason: MODEL },
     Same {
         name: "Policy",
         files: &["gosched/src/debug/policy.rs", "sim/src/policy/mod.rs"],

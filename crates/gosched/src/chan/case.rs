@@ -15,9 +15,9 @@ use super::err::SendError;
 use super::receiver::Flavor;
 use super::timer::TimeOp;
 use super::{Receiver, Sender, future, ops};
+use crate::g::waiter::Waiter;
 use crate::panics::InTurn;
 use crate::sched::{Inside, Visitor};
-use crate::waiter::Waiter;
 
 /// One operation of a selection, with what a selection needs often.
 #[derive(Clone, Copy)]

@@ -26,8 +26,8 @@ use super::ops;
 use super::receiver::Flavor;
 use super::stand_in::{self, StandIn, TimePolled};
 use super::{Receiver, Sender};
+use crate::g::waiter::{FIRST_OUTCOME, Ticket, Waiter};
 use crate::sched::{Inside, Visitor};
-use crate::waiter::{FIRST_OUTCOME, Ticket, Waiter};
 
 /// A waiting task's node, and what it points to. The node comes first: see [`free_orphan`].
 #[repr(C)]

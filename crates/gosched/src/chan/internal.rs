@@ -15,7 +15,7 @@ use super::patience::Patience;
 use super::run::{Order, SelectMode};
 use super::select::run;
 use super::{Receiver, SelectedOperation, Sender};
-use crate::waiter::Waiter;
+use crate::g::waiter::Waiter;
 
 /// In which order the cases are looked at.
 #[derive(Clone, Copy, Debug)]

@@ -99,3 +99,24 @@ impl<T> fmt::Debug for IntoIter<T> {
         f.pad("IntoIter { .. }")
     }
 }
+
+/// The values of a channel as they come, until it is closed or the context ends; see
+/// [`Receiver::iter_ctx`].
+///
+/// ```
+/// let (s, r) = gosched::chan::unbounded();
+/// s.send(1).unwrap();
+/// drop(s);
+/// let mut iter: gosched::chan::IterCtx<'_, i32> = r.iter_ctx();
+/// assert_eq!((iter.next(), iter.next()), (Some(Ok(1)), None));
+/// ```
+pub struct IterCtx<'a, T> {
+    /// `None` when it is over.
+    pub(crate) receiver: Option<&'a Receiver<T>>,
+}
+
+impl<T> fmt::Debug for IterCtx<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("IterCtx { .. }")
+    }
+}

@@ -93,15 +93,14 @@
 //! at which a `select!` waits to send. That `select!` computes its value only then, and the calling thread is blocked meanwhile.
 
 mod case;
-mod ctx;
 mod err;
 mod future;
 #[doc(hidden)]
 pub mod internal;
 mod iter;
 mod macros;
-mod ops;
-mod patience;
+pub(crate) mod ops;
+pub(crate) mod patience;
 mod receiver;
 mod run;
 mod select;
@@ -117,13 +116,12 @@ use core::time::Duration;
 use std::time::Instant;
 
 pub use crate::{select, select_biased};
-pub use ctx::IterCtx;
 pub use err::{
     ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError,
     TryReadyError, TryRecvError, TrySelectError, TrySendError,
 };
 pub use future::{RecvFuture, SendFuture};
-pub use iter::{IntoIter, Iter, TryIter};
+pub use iter::{IntoIter, Iter, IterCtx, TryIter};
 pub use receiver::Receiver;
 pub use select::{Select, SelectedOperation};
 pub use sender::Sender;

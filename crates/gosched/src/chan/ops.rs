@@ -13,9 +13,9 @@ use gosched_primitives::LockGuard;
 
 use super::err::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use super::patience::Patience;
+use crate::g::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 use crate::panics::InTurn;
 use crate::sched::{Caller, Inside, Limit, MayWait, StoppedWorld, Visitor};
-use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
 type LockedChan<'c, T> = LockGuard<'c, ChanState<T, Waiter>>;
 
@@ -125,7 +125,7 @@ pub(super) fn supply<T>(chan: &Chan<T, Waiter>, no_room: NoRoom) {
 
 /// Sends, waiting for a place or a receiver if need be. `Timeout` means the end of patience, by time or by the context.
 #[inline]
-pub(super) fn send<T>(
+pub(crate) fn send<T>(
     chan: &Chan<T, Waiter>,
     value: T,
     patience: Patience,

@@ -3,13 +3,12 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::context;
-use crate::sched::{Interruptible, Limit};
-use crate::timers::{now, when_after, when_at};
+use crate::clock::{now, when_after, when_at};
+use crate::sched::{Interruptible, Limit, context_has_ended};
 
 /// How long an operation may wait.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Patience {
+pub(crate) enum Patience {
     Endless,
     /// Until the caller's context ends.
     Context,
@@ -42,7 +41,7 @@ impl Patience {
     /// Whether no time is left, or the context has ended.
     pub(super) fn is_over(self) -> bool {
         match self {
-            Patience::Context => context::current_error().is_some(),
+            Patience::Context => context_has_ended(),
             _ => self.limit().is_none(),
         }
     }

@@ -84,7 +84,7 @@ impl<T> Receiver<T> {
     }
 
     #[inline(never)]
-    pub(super) fn recv_for(&self, patience: Patience) -> Result<T, RecvTimeoutError> {
+    pub(crate) fn recv_for(&self, patience: Patience) -> Result<T, RecvTimeoutError> {
         match &self.flavor {
             Flavor::Chan(chan) => ops::recv(chan, patience),
             Flavor::Time(timed) => timed.chan.recv(patience).map(timed.value),

@@ -19,10 +19,10 @@ use super::case::Case;
 use super::patience::Patience;
 use super::value_slot::ValueSlot;
 use crate::debug;
+use crate::g::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 use crate::m::current;
 use crate::panics::InTurn;
 use crate::sched::{Caller, Inside, Limit, StoppedWorld, Visitor};
-use crate::waiter::{FIRST_OUTCOME, ThreadParker, Ticket, WaitReason, Waiter};
 
 /// In which order a selection looks at its operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

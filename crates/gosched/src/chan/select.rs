@@ -20,7 +20,7 @@ use super::patience::Patience;
 use super::run::{self, Order, SelectMode};
 use super::value_slot::ValueSlot;
 use super::{Receiver, Sender};
-use crate::waiter::Waiter;
+use crate::g::waiter::Waiter;
 
 /// A `select` whose cases are known only at run time. Where it suffices, the [`select!`] macro is easier.
 ///

@@ -12,7 +12,7 @@ use super::future::SendFuture;
 use super::ops;
 use super::patience::Patience;
 use super::shared::{Handle, SendingSide};
-use crate::waiter::Waiter;
+use crate::g::waiter::Waiter;
 
 /// The sending side of a channel. Clones send into the same channel.
 ///
@@ -40,7 +40,7 @@ impl<T> Sender<T> {
     }
 
     #[inline]
-    pub(super) fn chan(&self) -> &Chan<T, Waiter> {
+    pub(crate) fn chan(&self) -> &Chan<T, Waiter> {
         &self.handle
     }
 

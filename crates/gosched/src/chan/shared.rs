@@ -12,8 +12,8 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use gosched_chan::Chan;
 
 use super::ops;
+use crate::g::waiter::Waiter;
 use crate::panics::InTurn;
-use crate::waiter::Waiter;
 
 /// A process can't have more handles than this, unless it forgets them.
 const MOST: usize = isize::MAX as usize;

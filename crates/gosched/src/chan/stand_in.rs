@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use super::err::{RecvError, TryRecvError};
 use super::timer::TimerChan;
-use crate::sched::hide_current;
-use crate::thread::go_system;
+use crate::sched::{go_system, hide_current};
 
 /// Wakes a task when a timer channel may have a value, or is closed. A goroutine waits for that; when this is dropped and the
 /// channel [nudged](TimerChan::nudge), the goroutine ends.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use gosched_chan::{Chan, Side};
 
-use crate::waiter::Waiter;
+use crate::g::waiter::Waiter;
 use crate::{go, yield_now};
 
 fn chan_of<T>(receiver: &Receiver<T>) -> &Chan<T, Waiter> {

@@ -22,9 +22,9 @@ use gosched_primitives::{Lock, LockGuard, RawLock};
 use super::err::{RecvTimeoutError, TryRecvError};
 use super::ops::recv_at_once;
 use super::patience::Patience;
+use crate::clock::when_at;
+use crate::g::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};
 use crate::sched::{Caller, Inside, Limit, Visitor};
-use crate::timers::when_at;
-use crate::waiter::{FIRST_OUTCOME, INTERRUPTED, Signal, Ticket, WaitReason, Waiter};
 
 /// A timer channel, or a signal.
 pub(crate) struct TimerChan {

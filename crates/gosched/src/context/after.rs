@@ -35,7 +35,7 @@ impl EndFunc {
     /// Runs it in a new goroutine, under a context with the values of `ended` that has not ended itself.
     pub(super) fn start(self, ended: &Arc<ContextNode>) {
         let context = ContextNode::derive(Some(ended), Bond::Apart, None, None);
-        let goroutine = sched::prepare(self.place, Some(context), self.f);
+        let goroutine = sched::prepare(self.place, Some(context.into_shared()), self.f);
         // SAFETY: just prepared, and nobody else knows it.
         unsafe { goroutine.start() };
     }

@@ -9,9 +9,11 @@ use std::time::Instant;
 
 use super::end::EndReason;
 use super::node::ContextNode;
+use crate::clock::when_at;
+use crate::g::Prepared;
 use crate::m::Worker;
-use crate::sched::{self, Prepared};
-use crate::timers::{Action, Disarmed, TimerNode, when_at};
+use crate::sched;
+use crate::timers::{Action, Disarmed, TimerNode};
 
 pub(super) struct DeadlineTimer {
     timer: TimerNode,

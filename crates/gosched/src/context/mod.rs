@@ -31,6 +31,7 @@
 #![deny(unsafe_code)]
 
 mod after;
+mod chan;
 mod chan_error;
 mod deadline;
 mod end;
@@ -49,6 +50,7 @@ use std::time::Instant;
 
 use crate::chan::{Receiver, never};
 use crate::fatal::fatal;
+use crate::g::slot::SharedContext;
 
 use after::EndFunc;
 use end::EndReason;
@@ -57,8 +59,8 @@ use node::Bond;
 pub use after::AfterFunc;
 pub use chan_error::{RecvCtxError, SendCtxError};
 pub use error::ContextError;
-pub(crate) use node::ContextNode;
-pub(crate) use slot::{ContextSlot, EnteredContext, inherited, interrupts_of, interrupts_of_thread};
+use node::ContextNode;
+pub(crate) use slot::EnteredContext;
 
 /// Says of a piece of work whether it is still wanted, and until when; and carries values for it.
 ///
@@ -384,8 +386,9 @@ impl Context {
         self.0.as_ref().map_or_else(never, ContextNode::done)
     }
 
-    pub(crate) fn node(&self) -> Option<Arc<ContextNode>> {
-        self.0.clone()
+    /// A count of it, for a goroutine that will run under it.
+    pub(crate) fn shared(&self) -> Option<SharedContext> {
+        self.0.clone().map(ContextNode::into_shared)
     }
 
     /// When it ends at the latest: the earliest of its own deadline and those of the contexts that it is derived from.

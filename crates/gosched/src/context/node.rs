@@ -21,12 +21,12 @@
 
 use core::any::Any;
 use core::cell::{Cell, UnsafeCell};
-use core::ptr::null;
+use core::ptr::{NonNull, null};
 use core::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-use gosched_primitives::{DoubleList, DoublyLinked, Interrupts, Links, Lock};
+use gosched_primitives::{DoubleList, DoublyLinked, Links, Lock};
 
 use super::ContextError;
 use super::after::Funcs;
@@ -34,10 +34,11 @@ use super::deadline::DeadlineTimer;
 use super::end::{EndReason, EndWord};
 use crate::chan::Receiver;
 use crate::chan::timer::TimerChan;
+use crate::g::slot::{ContextFunctions, ContextHead, SharedContext};
+use crate::g::waiter::INTERRUPTED;
 use crate::m::Worker;
 use crate::panics::InTurn;
 use crate::sched::{Inside, Visitor};
-use crate::waiter::{INTERRUPTED, Waiter};
 
 /// What a context may carry.
 pub(super) type ContextValue = Arc<dyn Any + Send + Sync>;
@@ -52,7 +53,10 @@ pub(super) enum Bond {
 }
 
 /// A context other than the background.
+#[repr(C)]
 pub(crate) struct ContextNode {
+    /// What its goroutines' slots know of it. First: a pointer to it is one to the node.
+    head: ContextHead,
     this: Weak<ContextNode>,
     /// Taken out when nobody has a `Context` of this node any more, so that chains can be dropped in a loop.
     parent: UnsafeCell<Option<Arc<ContextNode>>>,
@@ -61,8 +65,6 @@ pub(crate) struct ContextNode {
     pub(super) deadline: Option<Instant>,
     pub(super) value: Option<ContextValue>,
     end: EndWord,
-    /// The waits that it ends.
-    pub(super) interrupts: Interrupts<Waiter>,
     children: Lock<DoubleList<ContextNode>>,
     /// Under the parent's lock.
     siblings: Links<ContextNode>,
@@ -89,7 +91,45 @@ unsafe impl DoublyLinked for ContextNode {
     }
 }
 
+/// What a head of ours stands for: a node in an `Arc`.
+static FUNCTIONS: ContextFunctions = ContextFunctions { share, release, has_ended };
+
+/// # Safety
+/// The head is that of a living node.
+unsafe fn share(head: *const ContextHead) {
+    // SAFETY: the head of a node, so the node's address, from `Arc::into_raw` or `Arc::as_ptr`; it
+    // is alive.
+    unsafe { Arc::increment_strong_count(head.cast::<ContextNode>()) };
+}
+
+/// # Safety
+/// As for [`share`]; a count of it is the caller's, and given up.
+unsafe fn release(head: *const ContextHead) {
+    // SAFETY: as in `share`; the count is the caller's to give up.
+    drop(unsafe { Arc::from_raw(head.cast::<ContextNode>()) });
+}
+
+/// # Safety
+/// As for [`share`].
+unsafe fn has_ended(head: *const ContextHead) -> bool {
+    // SAFETY: as in `share`.
+    unsafe { &*head.cast::<ContextNode>() }.error().is_some()
+}
+
 impl ContextNode {
+    /// The node that a count is of.
+    pub(super) fn of(shared: SharedContext) -> Arc<ContextNode> {
+        // SAFETY: only nodes have heads, and only `into_shared` and `share` make counts.
+        unsafe { Arc::from_raw(shared.into_raw().as_ptr().cast::<ContextNode>()) }
+    }
+
+    /// The count as goroutines have it.
+    pub(super) fn into_shared(self: Arc<ContextNode>) -> SharedContext {
+        // SAFETY: an `Arc`'s pointer is not null; the node begins with its head, whose functions
+        // are those of nodes, and is `Send` and `Sync`.
+        unsafe { SharedContext::from_raw(NonNull::new_unchecked(Arc::into_raw(self).cast_mut().cast())) }
+    }
+
     /// A node derived from `parent`, or from the background.
     pub(super) fn derive(
         parent: Option<&Arc<ContextNode>>,
@@ -102,13 +142,13 @@ impl ContextNode {
         let own = deadline.filter(|own| inherited.is_none_or(|inherited| *own < inherited));
         let late = own.is_some_and(|own| own <= Instant::now());
         let node = Arc::new_cyclic(|this| ContextNode {
+            head: ContextHead::new(&FUNCTIONS),
             this: this.clone(),
             parent: UnsafeCell::new(parent.cloned()),
             bond,
             deadline: own.or(inherited),
             value,
             end: EndWord::new(),
-            interrupts: Interrupts::new(),
             children: Lock::new(DoubleList::new()),
             siblings: Links::new(),
             ended_link: Cell::new(null()),
@@ -197,7 +237,7 @@ impl ContextNode {
         todo.push(this);
         while let Some(node) = todo.pop() {
             end_all(&mut node.children.lock(), why, &mut todo);
-            node.interrupts.end(INTERRUPTED, |waiter| {
+            node.head.interrupts.end(INTERRUPTED, |waiter| {
                 // These waiters are goroutines or threads: no waker comes back.
                 let _ = visitor.wake(waiter);
             });

@@ -9,6 +9,7 @@
 //! | `stacks` | all three in one, and what is remembered of stacks |
 //! | `ask` | the signal that asks a computing thread for its stack |
 //! | `snapshot` | a goroutine at one moment, and how each kind of stack is read |
+//! | `overview` | what is asked of the scheduler |
 //! | `text` | the dump |
 //! | `stall` | who has held its thread too long (`GOSCHED_DEBUG=stall=ms`) |
 //! | `notices` | warnings of threads that must not write themselves |
@@ -23,6 +24,7 @@ mod copy;
 mod hash;
 mod names;
 mod notices;
+mod overview;
 mod report;
 mod snapshot;
 mod stacks;
@@ -32,14 +34,15 @@ mod symtab;
 mod text;
 mod unwind;
 
+pub(crate) use overview::{Books, Overview};
 pub(crate) use report::{deadlock, forked, stacks, stall, start, warn};
 pub(crate) use stall::Stall;
 
 /// What is copied of a stack at most, from its innermost frame on.
 const MAX_COPIED: usize = 256 * 1024;
 
-/// A headline, the scheduler's state (P by P and M by M), and all goroutines.
+/// A headline, the scheduler's state (P by P and M by M), and all goroutines. Once it has started.
 pub(crate) fn all(headline: &str) -> String {
-    let scheduler = text::scheduler();
+    let scheduler = text::scheduler_state();
     format!("gosched: {headline}\n{scheduler}\n{}", stacks())
 }

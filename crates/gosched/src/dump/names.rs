@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn it_is_known_whose_code_it_is() {
         assert_eq!(kind_of("gosched::run"), CodeOwner::Ours);
-        assert_eq!(kind_of("<gosched::waiter::Waiter as core::ops::drop::Drop>::drop"), CodeOwner::Ours);
+        assert_eq!(kind_of("<gosched::g::waiter::Waiter as core::ops::drop::Drop>::drop"), CodeOwner::Ours);
         assert_eq!(kind_of("gosched_tools::f"), CodeOwner::Other);
         assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str"), CodeOwner::Std);
         assert_eq!(kind_of("pthread_mutex_lock"), CodeOwner::Std);

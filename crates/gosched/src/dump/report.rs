@@ -23,11 +23,11 @@ use gosched_primitives::Dormant;
 
 use super::ask::Asker;
 use super::notices::Notices;
+use super::overview::{Overview, set_scheduler};
 use super::snapshot::OwnStack;
 use super::stall::{Stall, Stalled, ToldPlaces};
 use super::text::Dumper;
 use crate::fatal::{end, offer_stderr, write_stderr};
-use crate::sched;
 use crate::sys::handler::{self, Unhandled};
 use crate::sys::thread::{self, Defaults};
 use crate::sys::{errno, process};
@@ -62,7 +62,8 @@ static WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// Starts the reporter, and takes SIGQUIT if nobody handles it: also if it is ignored, as in a program that a script has started
 /// with `&` (D9).
-pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
+pub(crate) fn start(defaults: &'static Defaults, scheduler: &'static dyn Overview) -> io::Result<()> {
+    set_scheduler(scheduler);
     thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())?;
     if let Some(before) = handler::unhandled(libc::SIGQUIT) {
         WAS_IGNORED.store(before == Unhandled::Ignored, Ordering::Relaxed);
@@ -84,9 +85,9 @@ fn want(what: u32) {
     DORMANT.wake_up();
 }
 
-/// All goroutines with their stacks. Waits for the reporter: a call that blocks its thread, but never moves a goroutine.
+/// All goroutines with their stacks. Waits for the reporter, which has been started: a call that
+/// blocks its thread, but never moves a goroutine.
 pub(crate) fn stacks() -> String {
-    sched::ensure_started();
     let (answer, receiver): (_, Receiver<String>) = sync_channel(1);
     let asked = DumpRequest { own: OwnStack::take(), answer };
     WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(asked);

@@ -12,11 +12,11 @@ use std::rc::Rc;
 use super::ask::Asker;
 use super::copy::Copy;
 use super::hash::Map;
+use super::overview::{Overview, scheduler};
 use super::snapshot::{self, OwnStack, StackState};
 use super::stacks::{Shown, Stacks};
+use crate::clock::now;
 use crate::g::{G, MAIN_ID, Name, View, since};
-use crate::sched::SCHED;
-use crate::timers::now;
 
 /// How many entries are listed; the goroutines of the others are counted.
 const LISTED: usize = 1000;
@@ -78,7 +78,7 @@ impl Dumper {
         let asked = now();
         self.stacks.refresh();
         let mut seen = Vec::new();
-        for g in SCHED.all_g() {
+        for g in scheduler().map(Overview::gs).into_iter().flatten() {
             let since_asked = Duration::from_nanos(now().saturating_sub(asked));
             if let Some((mut view, stack, shown)) = self.look(g, None, own) {
                 view.waited = view.waited.saturating_sub(since_asked);
@@ -230,34 +230,36 @@ pub(super) fn write_origin(text: &mut String, view: &View) -> fmt::Result {
 }
 
 /// A line for the scheduler, in Go's words, and one for each P and M. Reads only what may be read at any time.
-pub(super) fn scheduler() -> String {
+pub(super) fn scheduler_state() -> String {
     let mut text = String::new();
-    // Writing to a String can't fail.
-    let _ = write_scheduler(&mut text);
+    if let Some(scheduler) = scheduler() {
+        // Writing to a String can't fail.
+        let _ = write_scheduler(&mut text, scheduler);
+    }
     text
 }
 
-fn write_scheduler(text: &mut String) -> fmt::Result {
-    let idle = SCHED.idle_snapshot();
+fn write_scheduler(text: &mut String, scheduler: &dyn Overview) -> fmt::Result {
+    let books = scheduler.books();
     writeln!(
         text,
         "SCHED {}ms: gomaxprocs={} idleprocs={} threads={} spinningthreads={} runqueue={} goroutines={}",
         since::uptime(now()).as_millis(),
-        SCHED.procs(),
-        idle.idle_ps,
-        SCHED.all_m().count(),
-        idle.spinning,
-        SCHED.runq_len(),
-        SCHED.num_goroutine(),
+        books.procs,
+        books.idle.idle_ps,
+        scheduler.ms().count(),
+        books.idle.spinning,
+        books.runq_len,
+        books.goroutines,
     )?;
-    for p in SCHED.all_p() {
+    for p in scheduler.ps() {
         let status = p.status().name();
         let next = if p.next.is_empty() { "" } else { "+1" };
         let m = p.m().map_or(-1, |m| m.id as i64);
         let tick = p.sched_tick();
         writeln!(text, "  P{}: {status} m={m} schedtick={tick} runqsize={}{next}", p.id, p.ring.len())?;
     }
-    for m in SCHED.all_m() {
+    for m in scheduler.ms() {
         let p = m.p_hint().map_or(-1, |p| i64::from(p.id));
         let g = m.cur_g().map_or(0, |g| g.id());
         let inside = if m.owner.in_runtime() { " in-runtime" } else { "" };

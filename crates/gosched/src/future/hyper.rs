@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::block_on;
-use crate::time::{self, Alarm};
-use crate::timers::{instant_after, when_at};
+use crate::clock::{instant_after, when_at};
+use crate::sched::alarm::Alarm;
+use crate::time;
 
 /// Runs every future in a goroutine of its own.
 ///

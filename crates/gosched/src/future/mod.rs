@@ -6,8 +6,6 @@
 
 #[cfg(feature = "hyper")]
 pub mod hyper;
-#[allow(unsafe_code)]
-mod task;
 
 use core::future::Future;
 use core::pin::{Pin, pin};
@@ -15,12 +13,9 @@ use core::task::{Context, Poll};
 
 use crate::runtime;
 
-pub(crate) use task::Task;
-
 #[cfg(feature = "hyper")]
-pub(crate) use task::own_task;
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
-pub(crate) use task::{is_own, notify_own};
+use crate::sched::task::Closing;
+use crate::sched::task::Task;
 
 /// Runs a future to its end. While the future waits, the goroutine is parked, and its thread runs others.
 ///
@@ -40,7 +35,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let task = Task::new();
     #[cfg(feature = "hyper")]
-    let _closing = task::Closing(&task);
+    let _closing = Closing(&task);
     let waker = task.waker();
     let mut cx = Context::from_waker(&waker);
     let mut waited = false;

@@ -12,10 +12,14 @@
 //! - A header goes back to the cache by the decision of `join` (see `JoinWord`): exactly one side frees it.
 
 pub(crate) mod arena;
+pub(crate) mod bell;
 pub(crate) mod locals;
+pub(crate) mod scope_group;
 pub(crate) mod since;
+pub(crate) mod slot;
 pub(crate) mod task;
 mod transitions;
+pub(crate) mod waiter;
 
 use core::cell::{Cell, UnsafeCell};
 use core::panic::Location;
@@ -27,15 +31,17 @@ use std::sync::Arc;
 use gosched_primitives::{JoinWord, Linked, Scan, Status, StatusWord, TokenWord};
 use gosched_switch::{Gobuf, Stack, StackClass};
 
-use crate::context::{ContextNode, ContextSlot};
+use crate::clock::now;
 use crate::fatal::fatal;
 use crate::m::M;
-use crate::sched::ScopeGroup;
-use crate::timers::now;
-use crate::waiter::{BoxedWaiter, WaitReason};
 use locals::Locals;
+use scope_group::ScopeGroup;
 use since::WaitWord;
+use slot::{ContextSlot, SharedContext};
 use task::{Payload, TaskVtable};
+use waiter::{BoxedWaiter, WaitReason};
+
+pub use task::Goexit;
 
 /// A goroutine's name: one word, since every handle has it.
 pub(crate) type Name = Arc<Box<str>>;
@@ -99,7 +105,7 @@ pub(crate) struct Birth {
     pub(crate) class: StackClass,
     pub(crate) group: Option<NonNull<ScopeGroup>>,
     pub(crate) locks: u32,
-    pub(crate) context: Option<Arc<ContextNode>>,
+    pub(crate) context: Option<SharedContext>,
 }
 
 impl G {
@@ -295,6 +301,10 @@ impl G {
         Some((scan, View { id: self.id(), name, status, state, waited, thread, creator, place }))
     }
 }
+
+/// A goroutine that was not started yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Prepared(pub(crate) NonNull<G>);
 
 /// What a dump says of a goroutine.
 pub(crate) struct View {

@@ -10,7 +10,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 
-use crate::waiter::WaitReason;
+use super::waiter::WaitReason;
 
 const REASON_BITS: u32 = 6;
 const TENTH: u64 = 100_000_000;

@@ -11,6 +11,7 @@
 //! on the stack all the same.
 
 use core::any::Any;
+use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use std::alloc::{Layout, handle_alloc_error};
@@ -18,7 +19,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::G;
 use crate::fatal::fatal;
-use crate::runtime::Goexit;
+
+/// What [`JoinHandle::join`](crate::JoinHandle::join) returns as its error when the goroutine ended
+/// by [`goexit`](crate::runtime::goexit).
+///
+/// ```
+/// use gosched::runtime::{Goexit, goexit};
+///
+/// gosched::run(|| {
+///     let error = gosched::go(|| goexit()).join().unwrap_err();
+///     assert!(error.is::<Goexit>());
+/// });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Goexit;
+
+impl fmt::Display for Goexit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the goroutine ended itself with goexit")
+    }
+}
+
+impl std::error::Error for Goexit {}
 
 /// What `join` returns.
 pub(crate) type JoinOutcome<T> = Result<T, Box<dyn Any + Send + 'static>>;

@@ -10,7 +10,8 @@
 //! another thread.
 
 pub(crate) mod current;
-pub(crate) mod template;
+mod probe;
+mod stint;
 mod worker;
 
 use core::cell::UnsafeCell;
@@ -23,7 +24,8 @@ use gosched_switch::{Gobuf, Stack};
 use crate::g::G;
 use crate::p::{OwnedP, P, PMailbox, Slice};
 use crate::sys::signal::AlternateStack;
-use crate::sysmon::{Probe, Stint};
+use probe::Probe;
+use stint::Stint;
 pub(crate) use worker::{G0, HasP, OwnM, Worker};
 
 /// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
@@ -120,7 +122,7 @@ pub(crate) struct MOwn {
     /// A request to yield that a call met which does not move (S39).
     pub(crate) asked_to_yield: bool,
     /// Dead headers for goroutines created while this M is without a P.
-    spare_gs: List<G>,
+    pub(crate) spare_gs: List<G>,
     /// Where signals are handled that find the stack used up. Stays with the M when its thread ends.
     alternate_stack: Option<AlternateStack>,
     /// g0's stack pointer when the loop was last entered: always the same one (S10).

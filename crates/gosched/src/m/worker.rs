@@ -1,9 +1,10 @@
 //! "This thread's M, inside the runtime": [`Worker`], which owns its P. And "I run on g0": [`G0`].
 //!
-//! Neither is `Copy` nor `Send`. A worker is made when a call enters the runtime (`sched/entry.rs`), when a goroutine or
-//! g0 is switched to (`sched/schedule.rs`), and when a thread begins (`template.rs`): three places, by the one unsafe
-//! function [`Worker::assume`]. It is left by dropping it, which goes back to user code; or it is
-//! [given up](Worker::into_m) to whoever the M is switched to.
+//! Neither is `Copy` nor `Send`. A worker is made when a call enters the runtime
+//! (`sched/entry.rs`), when a goroutine or g0 is switched to (`sched/schedule.rs`), and when a
+//! thread begins (`sched/template.rs`): three places, by the one unsafe function
+//! [`Worker::assume`]. It is left by dropping it, which goes back to user code; or it is [given
+//! up](Worker::into_m) to whoever the M is switched to.
 //!
 //! Invariants:
 //! - On a thread there is at most one worker at a time. Whoever is switched away from has given its own up.
@@ -23,12 +24,8 @@ use super::{FirstThread, Life, M, MOwn};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::p::{OwnedP, Resting};
-use crate::sched::SCHED;
 use crate::sys::signal::AlternateStack;
 use crate::sys::{cpu, thread};
-
-/// Headers an M without a P takes at a time.
-const SPARE_GS: usize = 32;
 
 /// This thread's M: what belongs to its thread is mine.
 pub(crate) struct OwnM(&'static M, PhantomData<*mut ()>);
@@ -54,14 +51,6 @@ impl OwnM {
     pub(crate) fn own(&mut self) -> &mut MOwn {
         // SAFETY: there is one worker on this thread, and it is borrowed for as long.
         unsafe { &mut *self.0.own.get() }
-    }
-
-    /// Forgets requests to yield: they were meant for the goroutine that ran before. With `migrate=1` every goroutine that
-    /// begins to run is asked to go elsewhere.
-    #[inline]
-    pub(crate) fn clear_preempt(&mut self) {
-        self.0.owner.clear_preempt();
-        self.own().asked_to_yield = SCHED.is_migrating();
     }
 
     /// Where a switch to g0 goes, and what it saves when it leaves.
@@ -187,18 +176,8 @@ impl Worker {
         self.m.0.set_p(None);
     }
 
-    /// A dead header for a new goroutine, by an M that has no P to take it from.
-    pub(crate) fn new_g_without_p(&mut self) -> &'static G {
-        let spare = &mut self.m.own().spare_gs;
-        if spare.is_empty() {
-            SCHED.refill_free(spare, SPARE_GS);
-        }
-        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never unmapped.
-        unsafe { spare.pop_front().unwrap_unchecked().as_ref() }
-    }
-
     /// Its thread begins; whether it is the first that this M has.
-    pub(super) fn begin(&mut self) -> FirstThread {
+    pub(crate) fn begin(&mut self) -> FirstThread {
         let stack = &mut self.m.own().alternate_stack;
         if stack.is_none() {
             *stack = AlternateStack::new();

@@ -9,14 +9,14 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
 use super::socket::{InTime, Socket};
-use crate::netpoll;
+use crate::clock::when_after;
 use crate::runtime;
-use crate::timers::when_after;
+use crate::source;
 
 /// Connects to `addr`. A moving call.
 pub(super) fn connect(addr: &SocketAddr, limit: Option<Duration>) -> io::Result<Socket<TcpStream>> {
     let deadline = limit.map(when_after);
-    netpoll::prepare()?;
+    source::prepare()?;
     let family = if addr.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let fd = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
     let begun = rustix::net::connect(&fd, addr);

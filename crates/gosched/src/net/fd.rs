@@ -1,4 +1,5 @@
-//! Conversions of sockets to and from std's types and descriptors, the same for all of them.
+//! Conversions of sockets to and from std's types and descriptors, the same for all of them (those
+//! of Unix are in `os/unix/net/fd.rs`).
 
 /// Implements them for `$type`, a newtype around `Socket<$std>`.
 macro_rules! conversions {
@@ -64,17 +65,14 @@ macro_rules! conversions {
         }
     };
 }
+pub(crate) use conversions;
 
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
 use super::socket::Socket;
 use super::{TcpListener, TcpStream, UdpSocket};
-use crate::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
 conversions!(TcpListener, std::net::TcpListener);
 conversions!(TcpStream, std::net::TcpStream);
 conversions!(UdpSocket, std::net::UdpSocket);
-conversions!(UnixDatagram, std::os::unix::net::UnixDatagram);
-conversions!(UnixListener, std::os::unix::net::UnixListener);
-conversions!(UnixStream, std::os::unix::net::UnixStream);

@@ -160,11 +160,11 @@
 mod addr;
 mod connect;
 #[allow(unsafe_code)]
-mod fd;
+pub(crate) mod fd;
 mod listener;
 mod options;
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
-mod polling;
+pub(crate) mod polling;
 pub(crate) mod socket;
 mod stream;
 mod udp;

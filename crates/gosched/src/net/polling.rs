@@ -4,10 +4,10 @@
 //! goroutine of the library's own. Contexts and time-outs have no effect here: in async code they are futures.
 
 #[cfg(feature = "futures-io")]
-mod futures_io;
+pub(crate) mod futures_io;
 #[cfg(feature = "hyper")]
 #[allow(unsafe_code)]
-mod hyper;
+pub(crate) mod hyper;
 
 use core::task::{Context, Poll};
 use std::io;
@@ -15,7 +15,7 @@ use std::io;
 use gosched_primitives::Direction;
 
 use super::socket::{Socket, StdSocket};
-use crate::netpoll::Promised;
+use crate::source::Promised;
 
 impl<S: StdSocket> Socket<S> {
     /// As [`run`](Socket::run), for an async task, which is woken when it should try again.
@@ -41,7 +41,7 @@ impl<S: StdSocket> Socket<S> {
 
     /// As [`poll`](Socket::poll), for a read into `room` bytes. After a short read that has left nothing, the next call waits
     /// at once, and saves the system call that would return "would block".
-    fn poll_read(
+    pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         room: usize,
@@ -64,7 +64,7 @@ impl<S: StdSocket> Socket<S> {
 
 /// What may still be there after a read from a stream that was shorter than the buffer, if no end and no error was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AfterShort {
+pub(crate) enum AfterShort {
     /// TCP reads take what there is.
     Nothing,
     /// Reads from a Unix stream also stop after a message with descriptors.

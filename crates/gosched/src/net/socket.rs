@@ -11,11 +11,11 @@ use gosched_primitives::Direction;
 use rustix::io::Errno;
 
 use super::options::Share;
+use crate::clock::{NEVER, when_after};
 use crate::context;
-use crate::netpoll::{self, SeenEdges, Source, SourceWaited};
 use crate::runtime;
 use crate::sched::Limit;
-use crate::timers::{NEVER, when_after};
+use crate::source::{self, SeenEdges, Source, SourceWaited};
 
 /// Pauses between tries if the kernel does not report readiness.
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
@@ -101,7 +101,7 @@ impl<S: StdSocket> Socket<S> {
 
     /// A new socket of std's.
     pub(crate) fn new(io: S) -> io::Result<Socket<S>> {
-        netpoll::prepare()?;
+        source::prepare()?;
         io.set_nonblocking(true)?;
         Ok(Socket::fresh(io))
     }
@@ -109,7 +109,7 @@ impl<S: StdSocket> Socket<S> {
     /// A socket from elsewhere, with the mode and the time-outs it has. (For a socket only the creation of the poller can fail
     /// here, and that is tried again when it is needed. If the descriptor is no socket, every use fails.)
     pub(crate) fn adopt(io: S) -> Socket<S> {
-        let _ = netpoll::prepare();
+        let _ = source::prepare();
         let share = Share::adopt(&io);
         share.note_timeout(Direction::Read, io.read_timeout().ok().flatten());
         share.note_timeout(Direction::Write, io.write_timeout().ok().flatten());

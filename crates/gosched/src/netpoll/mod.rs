@@ -4,8 +4,6 @@
 //! |---|---|
 //! | `mod` | the one poller: taking reports, the number of those who wait |
 //! | `slab` | the states of descriptors, which are never freed |
-//! | `source` | a descriptor's registration, and waiting for it |
-//! | `tasks` | async tasks that wait; wakers of other people's executors run in a goroutine of their own |
 //!
 //! The state of a descriptor is a `Readiness` (`gosched-primitives`), where the argument stands why no edge is missed. What epoll
 //! is told of a descriptor is its place in the slab and the *generation* of that place, so a report that comes late, when the
@@ -15,12 +13,10 @@
 //! - The poller is made with the first socket, when there still are descriptors, and stays.
 //! - [`waiters`] counts everybody in a queue. Whoever puts somebody in counts first; whoever takes somebody out counts after.
 //!
-//! Returns lists of what became ready; never calls the scheduler.
+//! Returns lists of what became ready, and hands async tasks to a function that it is given; never
+//! calls the scheduler. Who registers a descriptor and waits for it is in `source/`.
 
 mod slab;
-mod source;
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
-mod tasks;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -30,18 +26,16 @@ use std::sync::OnceLock;
 
 use gosched_primitives::{Directions, List, Outcome, Readied, TaskNode, Woken};
 
+use crate::clock::now;
 use crate::fatal::fatal;
 use crate::g::G;
+use crate::g::waiter::{FIRST_OUTCOME, Waiter};
 use crate::sys::epoll::{Epoll, How, SourceReport};
-use crate::timers::now;
-use crate::waiter::{FIRST_OUTCOME, Waiter};
 
-pub(crate) use source::{SeenEdges, Source, SourceWaited, prepare};
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
-pub(crate) use tasks::Promised;
+pub(crate) use slab::{CHUNKS, FIRST, PlaceNumber, SourceState, find, publish};
 
 /// How a wait ends when the descriptor may be ready.
-const READY: Outcome = FIRST_OUTCOME;
+pub(crate) const READY: Outcome = FIRST_OUTCOME;
 
 static POLLER: OnceLock<Epoll> = OnceLock::new();
 /// Whether there is a poller, as part of the wake-up protocol of `sched`.
@@ -56,16 +50,19 @@ pub(crate) const MONITOR: u32 = u32::MAX - 1;
 /// How many goroutines the last look found.
 static LAST_FOUND: AtomicUsize = AtomicUsize::new(0);
 
+/// An async task that waits for a descriptor.
+pub(crate) type WakerNode = Box<TaskNode<Waiter>>;
+
 /// Whether the poller has just been made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "whoever sleeps elsewhere has to be told of a new poller"]
-enum PollerMade {
+pub(crate) enum PollerMade {
     Now,
     Before,
 }
 
 /// The poller; made if there is none.
-fn poller() -> io::Result<(&'static Epoll, PollerMade)> {
+pub(crate) fn poller() -> io::Result<(&'static Epoll, PollerMade)> {
     if let Some(poller) = POLLER.get() {
         return Ok((poller, PollerMade::Before));
     }
@@ -74,6 +71,12 @@ fn poller() -> io::Result<(&'static Epoll, PollerMade)> {
     // ORDERING: SeqCst: before the look for a keeper that sleeps elsewhere; partner is `exists`.
     let before = EXISTS.swap(true, Ordering::SeqCst);
     Ok((poller, if before { PollerMade::Before } else { PollerMade::Now }))
+}
+
+/// The poller, if there is one.
+#[inline]
+pub(crate) fn existing() -> Option<&'static Epoll> {
+    POLLER.get()
 }
 
 /// Whether there is anything to poll.
@@ -89,7 +92,7 @@ pub(crate) fn waiters() -> usize {
 }
 
 /// One more will be in a queue.
-fn count_waiter() {
+pub(crate) fn count_waiter() {
     // ORDERING: SeqCst: before a foreign thread's look for somebody who polls; partner is `waiters`.
     WAITERS.fetch_add(1, Ordering::SeqCst);
 }
@@ -102,7 +105,7 @@ pub(crate) fn pretend_somebody_waits() {
 }
 
 /// So many have left their queues.
-fn count_left(n: usize) {
+pub(crate) fn count_left(n: usize) {
     if n > 0 {
         // ORDERING: SeqCst, so that the count is one with `count_waiter`'s in the wake-up protocol.
         WAITERS.fetch_sub(n, Ordering::SeqCst);
@@ -131,12 +134,18 @@ pub(crate) fn last_found() -> usize {
     LAST_FOUND.load(Ordering::Relaxed)
 }
 
-/// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in nobody's queue yet. `None` if
-/// somebody else is just looking.
-pub(crate) fn look<T>(looker: u32, queue: impl FnOnce(List<G>) -> T) -> Option<T> {
+/// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in
+/// nobody's queue yet. `None` if somebody else is just looking. Async tasks are woken by
+/// `wake_task`, which may add to what is ready; it gives back a node that can serve again. Inside
+/// the runtime nothing is freed.
+pub(crate) fn look<T>(
+    looker: u32,
+    wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,
+    queue: impl FnOnce(List<G>) -> T,
+) -> Option<T> {
     // ORDERING: Acquire and Release pair with each other: only to keep it a lock.
     LOOKER.compare_exchange(NOBODY, looker, Ordering::Acquire, Ordering::Relaxed).ok()?;
-    let ready = poll(How::Look);
+    let ready = poll(How::Look, wake_task);
     LAST_FOUND.store(ready.len(), Ordering::Relaxed);
     let queued = queue(ready);
     LOOKER.store(NOBODY, Ordering::Release);
@@ -144,15 +153,18 @@ pub(crate) fn look<T>(looker: u32, queue: impl FnOnce(List<G>) -> T) -> Option<T
 }
 
 /// As [`look`], blocking until something is ready, for `limit` at most, or until [`ring`]. One at a time.
-pub(crate) fn block(limit: Option<Duration>) -> List<G> {
-    poll(How::Block(limit))
+pub(crate) fn block(
+    limit: Option<Duration>,
+    wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,
+) -> List<G> {
+    poll(How::Block(limit), wake_task)
 }
 
-fn poll(how: How) -> List<G> {
+fn poll(how: How, wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>) -> List<G> {
     let mut ready = List::new();
     if let Some(poller) = POLLER.get() {
         let mut left = 0;
-        poller.wait(how, |report| left += pass_on(report, &mut ready));
+        poller.wait(how, |report| left += pass_on(report, &mut ready, &wake_task));
         count_left(left);
         LAST_POLL.store(now(), Ordering::Relaxed);
     }
@@ -160,7 +172,11 @@ fn poll(how: How) -> List<G> {
 }
 
 /// Ends the waits that a report is about. Returns how many left their queues.
-fn pass_on(report: SourceReport, ready: &mut List<G>) -> usize {
+fn pass_on(
+    report: SourceReport,
+    ready: &mut List<G>,
+    wake_task: &impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,
+) -> usize {
     let (readiness, generation) = slab::find(report.source);
     let directions = Directions { read: report.input, write: report.output, special: report.special };
     readiness.report(generation, directions, READY, |woken| match woken {
@@ -168,28 +184,17 @@ fn pass_on(report: SourceReport, ready: &mut List<G>) -> usize {
             collect(waiter, ready);
             None
         }
-        Woken::Task(node) => collect_task(node, ready),
+        Woken::Task(node) => wake_task(node, ready),
         Woken::Spent(node) => Some(node),
     })
 }
 
 /// Wakes whoever can be woken here; goroutines go to `ready`.
-fn collect(waiter: Waiter, ready: &mut List<G>) {
+pub(crate) fn collect(waiter: Waiter, ready: &mut List<G>) {
     match waiter {
         Waiter::Goroutine(g) => make_ready(g, ready),
         Waiter::Thread(parker) => parker.wake(),
         Waiter::Async(_) => fatal!("netpoll: an async task waits as a goroutine does"),
-    }
-}
-
-/// As [`collect`], for a task. Inside the runtime nothing is freed: a node of ours serves again.
-fn collect_task(node: Box<TaskNode<Waiter>>, ready: &mut List<G>) -> Option<Box<TaskNode<Waiter>>> {
-    #[cfg(any(feature = "futures-io", feature = "hyper"))]
-    return tasks::wake(node, ready);
-    #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
-    {
-        let _ = (Box::leak(node), ready);
-        fatal!("netpoll: an async task waits, and none can");
     }
 }
 
@@ -213,24 +218,29 @@ mod tests {
 
     use crate::net::socket::Socket;
     use crate::sched::Limit;
+    use crate::source::{Source, SourceWaited};
+
+    fn no_task(_: WakerNode, _: &mut List<G>) -> Option<WakerNode> {
+        panic!("no task waits")
+    }
 
     /// S47: a report for a descriptor that is closed, whose place is used again, is not taken for one of the new one's.
     #[test]
     fn a_late_report_is_told_off() {
-        let place = slab::PlaceNumber::take();
+        let place = PlaceNumber::take();
         let late = SourceReport { source: place.registration(), input: true, output: true, special: false };
         place.state().renew(READY, |_| panic!("nobody waits"));
         // Used again: whoever waits for the new one has seen its edges.
         let before = [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction));
         let mut ready = List::new();
-        assert_eq!(pass_on(late, &mut ready), 0);
+        assert_eq!(pass_on(late, &mut ready, &no_task), 0);
         assert!(ready.is_empty());
         assert_eq!(
             [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction)),
             before
         );
         let now = SourceReport { source: place.registration(), ..late };
-        pass_on(now, &mut ready);
+        pass_on(now, &mut ready, &no_task);
         assert_ne!(place.state().edges(Direction::Read), before[0]);
         place.give_back();
     }

@@ -5,6 +5,7 @@
 //! reached through an [`OwnedP`] (`owned.rs`), which there is one of for each P.
 
 mod owned;
+mod seen;
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -15,10 +16,11 @@ use gosched_switch::StackCache;
 
 use crate::g::G;
 use crate::m::M;
-use crate::sysmon::SeenP;
 use crate::timers::TimerHeap;
 pub(crate) use gosched_rules::batch::RING;
 pub(crate) use gosched_rules::pick::Slice;
+use seen::SeenP;
+
 pub(crate) use owned::{OwnedP, PList, PMailbox, Resting};
 
 #[repr(C, align(128))]
@@ -64,8 +66,10 @@ pub(crate) struct POwn {
     pub(crate) free: List<G>,
     /// Hot stacks of the default size.
     pub(crate) stacks: StackCache,
-    next_id: u64,
-    end_id: u64,
+    /// The ids that it has taken from the generator and not used: from this one on, up to the
+    /// other.
+    pub(crate) next_id: u64,
+    pub(crate) end_id: u64,
     /// When the first of the picks in `inherited` were counted.
     slice_began: Option<Instant>,
 }

@@ -24,12 +24,6 @@ use super::{Overflow, P, POwn, PStatus, RING, Slice};
 use crate::debug;
 use crate::g::G;
 use crate::m::M;
-use crate::sched::SCHED;
-
-/// Dead headers a P keeps at most; then half go to the shared cache (S9).
-const FREE_MAX: usize = 64;
-/// Ids a P takes from the generator at a time.
-const ID_BATCH: u64 = 16;
 
 /// "This P is mine": the owner's end of its ring, its caches, and the right to say what becomes of it.
 #[must_use = "a P that is dropped never runs anything again"]
@@ -284,44 +278,6 @@ impl OwnedP {
     #[inline]
     pub(crate) fn is_fairness_tick(&mut self) -> bool {
         pick::is_fairness_tick(self.0.sched_tick.load(Ordering::Relaxed))
-    }
-
-    /// The id of the next goroutine.
-    #[inline]
-    pub(crate) fn new_id(&mut self) -> u64 {
-        let own = self.own();
-        if own.next_id == own.end_id {
-            own.next_id = SCHED.new_ids(ID_BATCH);
-            own.end_id = own.next_id + ID_BATCH;
-        }
-        own.next_id += 1;
-        own.next_id - 1
-    }
-
-    /// A dead header to reuse: from the own cache, else a batch from the shared one, else fresh ones (S8).
-    #[doc(alias = "gfget")]
-    #[inline]
-    pub(crate) fn new_g(&mut self) -> &'static G {
-        let free = &mut self.own().free;
-        let g = free.pop_front().or_else(|| {
-            SCHED.refill_free(free, FREE_MAX / 2);
-            free.pop_front()
-        });
-        // SAFETY: `refill_free` leaves at least one, or ends the process; headers are never unmapped.
-        unsafe { g.unwrap_unchecked().as_ref() }
-    }
-
-    /// Takes a dead header back; with 64 of them, half go to the shared cache (S9).
-    #[doc(alias = "gfput")]
-    #[inline]
-    pub(crate) fn free_g(&mut self, g: NonNull<G>) {
-        let free = &mut self.own().free;
-        // SAFETY: dead and in no list: the caller owned it alone.
-        unsafe { free.push_front(g) };
-        if free.len() >= FREE_MAX {
-            let surplus = free.split_front(FREE_MAX / 2);
-            SCHED.free_many(surplus);
-        }
     }
 
     pub(crate) fn count_created(&mut self) {

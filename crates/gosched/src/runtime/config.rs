@@ -1,19 +1,11 @@
-//! What can be set before first use (S6): in code by [`Config`], else by the environment, else by what the machine has.
+//! What can be set in code before first use (S6). Where it goes, and what counts if nothing is set,
+//! is in `settings.rs`.
 
 use core::fmt;
-use core::num::IntErrorKind;
-use std::env;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gosched_switch::{SizeError, StackClass};
 
-use crate::fatal::warn;
-use crate::sched::MAX_PROCS;
-use crate::sys::cpu;
-
-/// The stack size of the closures given to `run`: what a main thread usually has.
-const MAIN_STACK_BYTES: usize = 8 << 20;
-const MAX_THREADS: usize = 10_000;
+use crate::settings::{self, MAX_PROCS, Noted, Wanted};
 
 /// Settings of the runtime, to be installed before its first use.
 ///
@@ -104,12 +96,11 @@ impl Config {
         if self.max_threads == Some(0) {
             return Err(ConfigError::MaxThreads);
         }
-        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
-        if SETTINGS.get().is_some() {
-            return Err(ConfigError::AlreadyStarted);
+        let Config { maxprocs, stack_size, max_threads } = self;
+        match settings::install(Wanted { maxprocs, stack_size, max_threads }) {
+            Noted::Yes => Ok(()),
+            Noted::TooLate => Err(ConfigError::AlreadyStarted),
         }
-        *installed = self;
-        Ok(())
     }
 }
 
@@ -169,127 +160,3 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
-
-/// What the runtime was started with.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) procs: u32,
-    pub(crate) stack: StackClass,
-    pub(crate) main_stack: StackClass,
-    pub(crate) max_threads: u64,
-}
-
-static INSTALLED: Mutex<Config> = Mutex::new(Config { maxprocs: None, stack_size: None, max_threads: None });
-static SETTINGS: OnceLock<Settings> = OnceLock::new();
-
-/// Fixes the settings: from here on `install` refuses.
-pub(crate) fn freeze() -> &'static Settings {
-    let installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
-    let env = |name: &str| env::var(name).ok().filter(|text| !text.is_empty());
-    SETTINGS.get_or_init(|| resolve(&installed, env, |text| warn(format_args!("{text}"))))
-}
-
-/// The settings of the running runtime.
-#[inline]
-pub(crate) fn settings() -> &'static Settings {
-    match SETTINGS.get() {
-        Some(settings) => settings,
-        None => freeze(),
-    }
-}
-
-pub(crate) fn num_cpu() -> usize {
-    static CPUS: OnceLock<usize> = OnceLock::new();
-    *CPUS.get_or_init(cpu::usable)
-}
-
-fn resolve(config: &Config, env: impl Fn(&str) -> Option<String>, mut warn: impl FnMut(&str)) -> Settings {
-    let default_procs = num_cpu().min(MAX_PROCS);
-    let procs = config.maxprocs.unwrap_or_else(|| match env("GOMAXPROCS") {
-        None => default_procs,
-        Some(text) => parse_procs(&text).unwrap_or_else(|why| {
-            warn(&format!("gosched: GOMAXPROCS={text:?} {why}; using {default_procs}\n"));
-            default_procs
-        }),
-    });
-    let stack = match config.stack_size {
-        // `install` has checked it.
-        Some(bytes) => StackClass::for_size(bytes).unwrap_or(StackClass::DEFAULT),
-        None => match env("GOSCHED_STACK") {
-            None => StackClass::DEFAULT,
-            Some(text) => parse_stack(&text).unwrap_or_else(|why| {
-                let default = StackClass::DEFAULT.size();
-                warn(&format!("gosched: GOSCHED_STACK={text:?}: {why}; using {default}\n"));
-                StackClass::DEFAULT
-            }),
-        },
-    };
-    let main_stack = StackClass::for_size(MAIN_STACK_BYTES.max(stack.size())).unwrap_or(stack);
-    let max_threads = config.max_threads.unwrap_or(MAX_THREADS) as u64;
-    Settings { procs: procs as u32, stack, main_stack, max_threads }
-}
-
-fn parse_procs(text: &str) -> Result<usize, String> {
-    match text.trim().parse::<usize>() {
-        Ok(0) => Err("is not a number of Ps: at least 1 is needed".to_owned()),
-        Ok(n) if n > MAX_PROCS => Err(format!("is more than the {MAX_PROCS} Ps that are possible")),
-        Ok(n) => Ok(n),
-        Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
-            Err(format!("is more than the {MAX_PROCS} Ps that are possible"))
-        }
-        Err(_) => Err("is not a positive whole number".to_owned()),
-    }
-}
-
-fn parse_stack(text: &str) -> Result<StackClass, String> {
-    let bytes: usize = text.trim().parse().map_err(|_| "not a number of bytes".to_owned())?;
-    StackClass::for_size(bytes).map_err(|why| why.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_env(pairs: &[(&str, &str)], config: Config) -> (Settings, String) {
-        let mut warnings = String::new();
-        let settings = resolve(
-            &config,
-            |name| pairs.iter().find(|(k, _)| *k == name).map(|(_, v)| (*v).to_owned()),
-            |text| warnings.push_str(text),
-        );
-        (settings, warnings)
-    }
-
-    /// S6: GOMAXPROCS counts, and Config wins over it.
-    #[test]
-    fn environment_then_code() {
-        let (settings, warnings) = with_env(&[("GOMAXPROCS", "3")], Config::new());
-        assert_eq!((settings.procs, warnings.as_str()), (3, ""));
-        let (settings, _) = with_env(&[("GOMAXPROCS", "3")], Config::new().maxprocs(5));
-        assert_eq!(settings.procs, 5);
-    }
-
-    /// S6: a bad value is named in a warning, then the default counts.
-    #[test]
-    fn bad_values_are_named() {
-        for bad in ["zwei", "0", "-1", "99999", "99999999999999999999999"] {
-            let (settings, warnings) = with_env(&[("GOMAXPROCS", bad)], Config::new());
-            assert_eq!(settings.procs as usize, num_cpu());
-            assert!(warnings.contains(&format!("GOMAXPROCS={bad:?}")), "{warnings}");
-        }
-        for bad in ["12", "a lot", "99999999999999"] {
-            let (settings, warnings) = with_env(&[("GOSCHED_STACK", bad)], Config::new());
-            assert_eq!(settings.stack, StackClass::DEFAULT);
-            assert!(warnings.contains(&format!("GOSCHED_STACK={bad:?}")), "{warnings}");
-        }
-    }
-
-    /// S13: the main goroutine's stack is 8 MiB, or larger if all are.
-    #[test]
-    fn main_stack_is_at_least_as_large_as_the_others() {
-        let (settings, _) = with_env(&[], Config::new());
-        assert_eq!(settings.main_stack.size(), 8 << 20);
-        let (settings, _) = with_env(&[], Config::new().stack_size(64 << 20));
-        assert_eq!(settings.main_stack.size(), 64 << 20);
-    }
-}

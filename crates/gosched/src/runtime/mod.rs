@@ -3,11 +3,10 @@
 
 #![deny(unsafe_code)]
 
-pub(crate) mod config;
+mod config;
 mod world;
 
-use core::fmt;
-
+pub use crate::g::Goexit;
 pub use config::{Config, ConfigError, StackSizeError};
 pub use world::{GoroutineInfo, ProcessorInfo, ThreadInfo, World, maxprocs, stop_the_world};
 
@@ -15,6 +14,7 @@ use crate::dump;
 use crate::m::Worker;
 use crate::m::current;
 use crate::sched::{self, SCHED};
+use crate::settings;
 
 /// The number of goroutines that exist now, the main one included. The library's own do not count.
 ///
@@ -45,7 +45,7 @@ pub fn num_goroutine() -> usize {
 /// ```
 #[doc(alias = "NumCPU")]
 pub fn num_cpu() -> usize {
-    config::num_cpu()
+    settings::num_cpu()
 }
 
 /// The id of the calling goroutine; `None` on a thread that is not a goroutine. The main goroutine has id 1.
@@ -202,30 +202,9 @@ pub fn unlock_os_thread() {
 /// ```
 #[doc(alias = "Stack")]
 pub fn stacks() -> String {
+    sched::ensure_started();
     dump::stacks()
 }
-
-/// The payload of the error of [`JoinHandle::join`](crate::JoinHandle::join) when the goroutine ended by [`goexit`].
-///
-/// ```
-/// use gosched::runtime::{Goexit, goexit};
-///
-/// gosched::run(|| {
-///     let error = gosched::go(|| goexit()).join().unwrap_err();
-///     assert!(error.is::<Goexit>());
-/// });
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Goexit;
-
-impl fmt::Display for Goexit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the goroutine ended itself with goexit")
-    }
-}
-
-impl std::error::Error for Goexit {}
 
 /// Ends the calling goroutine after running its destructors. `join` then returns `Err` with a [`Goexit`] inside.
 ///

@@ -7,7 +7,8 @@ use core::panic::Location;
 use crate::g::G;
 use crate::m::M;
 use crate::p::P;
-use crate::sched::{MAX_PROCS, SCHED, Stopped, started_procs};
+use crate::sched::{SCHED, Stopped, started_procs};
+use crate::settings::MAX_PROCS;
 
 /// Stops the world, runs `f`, and starts the world again; returns what `f` returns.
 ///

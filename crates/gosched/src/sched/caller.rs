@@ -19,11 +19,12 @@ use gosched_primitives::{Interrupt, Interrupts, Outcome, Registration, Wake};
 use super::may_wait::prepare_thread;
 use super::park::{self, Commit, Waited};
 use super::{MayWait, SCHED, StoppedWorld, arm_here, start};
-use crate::context;
+use crate::clock::now;
 use crate::g::G;
-use crate::m::Worker;
-use crate::timers::{Action, TimerNode, now};
-use crate::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
+use crate::g::slot::{self, ContextSlot};
+use crate::g::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason, Waiter};
+use crate::m::{M, Worker, current};
+use crate::timers::{Action, TimerNode};
 
 /// "I am inside the runtime, for one operation of a primitive": what a [`Caller`] and a [`Visitor`] have in common.
 pub(crate) trait Inside: Sized {
@@ -94,8 +95,13 @@ impl Limit {
     /// Whether a wait would end at once, for the caller. Outside the runtime.
     pub(crate) fn is_over(self) -> bool {
         self.deadline.is_some_and(|when| when <= now())
-            || (self.interruptible == Interruptible::Yes && context::current_error().is_some())
+            || (self.interruptible == Interruptible::Yes && context_has_ended())
     }
+}
+
+/// Whether the context of the calling goroutine or thread has ended. Outside the runtime.
+pub(crate) fn context_has_ended() -> bool {
+    slot::with_slot_of(current::current().and_then(M::cur_g), ContextSlot::has_ended)
 }
 
 /// Wakes from inside the runtime (with `worker`) or from a foreign thread.
@@ -270,7 +276,7 @@ impl<'a> Interruption<'a> {
 
 fn park_ticket(worker: Worker, reason: WaitReason, limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
     let context = match limit.interruptible {
-        Interruptible::Yes => context::interrupts_of(worker.g()),
+        Interruptible::Yes => slot::interrupts_of(worker.g()),
         Interruptible::No => None,
     };
     let interruption = Interruption::new(context, ticket);
@@ -299,7 +305,7 @@ fn park_ticket(worker: Worker, reason: WaitReason, limit: Limit, ticket: &Ticket
 
 fn block_thread_ticket(limit: Limit, ticket: &Ticket, publish: impl FnOnce()) {
     let context = match limit.interruptible {
-        Interruptible::Yes => context::interrupts_of_thread(),
+        Interruptible::Yes => slot::interrupts_of_thread(),
         Interruptible::No => None,
     };
     let interruption = Interruption::new(context, ticket);

@@ -22,11 +22,11 @@ use core::sync::atomic::Ordering;
 use gosched_primitives::Idle;
 
 use super::Sched;
+use crate::clock::NEVER;
 use crate::debug;
+use crate::g::waiter::Foreign;
 use crate::netpoll;
 use crate::sys::thread;
-use crate::timers::NEVER;
-use crate::waiter::Foreign;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use core::time::Duration;
 use gosched_primitives::Status;
 
 use super::Sched;
+use crate::clock::NEVER;
 use crate::g::G;
-use crate::timers::NEVER;
 
 impl Sched {
     /// Gives back the memory of cached stacks, but for the top page of each: those in the pool, and those of Ps that are idle.

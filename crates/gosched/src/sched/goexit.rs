@@ -11,14 +11,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gosched_primitives::{Finish, Header, List};
 
-use super::{SCHED, ScopeGroup, park, schedule};
+use super::{SCHED, park, schedule};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::g::locals::Locals;
+use crate::g::scope_group::ScopeGroup;
 use crate::g::task::{self, Ending};
+use crate::g::waiter::BoxedWaiter;
 use crate::m::Worker;
 use crate::panics::contain;
-use crate::waiter::BoxedWaiter;
 
 /// What is left to do with a header.
 enum Last {

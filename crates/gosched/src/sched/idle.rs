@@ -15,12 +15,11 @@ use core::sync::atomic::Ordering;
 use gosched_primitives::{Idle, LastSpinner, Spinning};
 use gosched_rules::wake::{HandOff, TakenP, are_all_idle, hand_off, nobody_would_look};
 
-use super::{IdleLists, Sched};
+use super::{IdleLists, Sched, sysmon, template};
+use crate::clock::{NEVER, now};
 use crate::fatal::fatal;
-use crate::m::{G0, M, Worker, template};
+use crate::m::{G0, M, Worker};
 use crate::p::OwnedP;
-use crate::sysmon;
-use crate::timers::{NEVER, now};
 
 impl Sched {
     /// How many Ps are idle and how many Ms search.

@@ -15,8 +15,8 @@ use core::marker::PhantomData;
 use super::start;
 use super::stop_world::thread_has_stopped;
 use crate::fatal::fatal;
+use crate::g::waiter::ThreadParker;
 use crate::m::{Worker, current};
-use crate::waiter::ThreadParker;
 
 /// "I may wait, and waiting will not unwind." Holds in the frame that asked, also after it has called user code: a stop of
 /// the world by its callees is over when they return.

@@ -2,12 +2,14 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `start` | first use: Ps, template thread, handlers |
+//! | `start` | first use: Ps, the threads that are not Ms, handlers |
+//! | `template` | the thread that makes all Ms |
 //! | `entry` | into the runtime and out again ([`Worker`](crate::m::Worker)), and what happens when the P was lost (D1) |
 //! | `may_wait` | who may wait: nobody who has stopped the world |
 //! | `caller` | **the seam** as primitives see it: [`Caller`] waits, also for what several may end |
 //! | `park` | the seam's inside: park and ready |
 //! | `spawn`, `goexit` | a goroutine's first and last steps |
+//! | `headers` | headers and ids: those at hand on a P or an M, and those that all share |
 //! | `stack` | the stack it gets when it first runs, and leaves at its end |
 //! | `blocking` | announced blocking calls |
 //! | `global` | the global queue |
@@ -19,18 +21,23 @@
 //! | `stop_world`, `turn`, `resize` | stop-the-world, whose turn it is, and the number of Ps |
 //! | `held_back` | goroutines that may not start yet |
 //! | `stackless` | goroutines that wait for a stack |
+//! | `sysmon/` | the monitor: who has held a P too long, and is it blocked or computing |
 //! | `take` | takes Ps from goroutines in user code |
 //! | `lost_p` | the books on Ms that have lost their P |
 //! | `policy/` | what is done beyond Go's rules, each with a switch |
 //! | `fifo` | a growing ring of pointers |
 //! | `idle` | who sleeps, who is woken |
 //! | `give_back` | memory that is given back |
+//! | `task`, `alarm` | what a `future::block_on` waits on, its waker, and a timer that rings for it |
+//! | `wakers` | the goroutine that calls the wakers of other executors |
 //! | `timed` | who runs due timers, and who wakes up for them |
 //! | `poll` | who polls the network |
 //!
 //! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
 //! blocks or runs user code happens under them.
 
+#[cfg(feature = "hyper")]
+pub(crate) mod alarm;
 mod blocking;
 mod caller;
 mod dead;
@@ -41,6 +48,7 @@ mod find;
 mod give_back;
 mod global;
 mod goexit;
+mod headers;
 mod held_back;
 mod idle;
 mod lost_p;
@@ -57,11 +65,16 @@ mod stack;
 mod stackless;
 mod start;
 mod stop_world;
+mod sysmon;
 mod take;
+pub(crate) mod task;
+mod template;
 #[cfg(test)]
 mod tests;
 mod timed;
 mod turn;
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub(crate) mod wakers;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -77,9 +90,10 @@ use crate::g::arena::Arena;
 use crate::g::{G, MAIN_ID};
 use crate::m::M;
 use crate::p::{OwnedP, P, PList, RING};
+use crate::settings::MAX_PROCS;
 
 pub(crate) use blocking::Blocking;
-pub(crate) use caller::{Caller, Inside, Interruptible, Limit, Visitor};
+pub(crate) use caller::{Caller, Inside, Interruptible, Limit, Visitor, context_has_ended};
 pub(crate) use dead::Deadlock;
 use exceptions::Exceptions;
 use global::GlobalQueue;
@@ -88,10 +102,9 @@ pub(crate) use goexit::free_header;
 use held_back::HeldBack;
 pub(crate) use held_back::SOFT_LIMIT;
 pub(crate) use may_wait::{MayWait, StoppedWorld, refuse_on_foreign_thread};
-pub(crate) use park::{Commit, ready_any};
-pub(crate) use schedule::{mstart, yield_now};
-pub(crate) use scope_group::ScopeGroup;
-pub(crate) use spawn::{CountedAtEnd, Prepared, Role, Spawn, hide_current, prepare, spawn};
+pub(crate) use park::Commit;
+pub(crate) use schedule::yield_now;
+pub(crate) use spawn::{Role, Spawn, go_system, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
 use stackless::Stackless;
 pub(crate) use start::{ensure_started, is_forked, started_procs};
@@ -99,9 +112,6 @@ use stop_world::WorldState;
 pub(crate) use stop_world::{LONGEST_STOP, Stopped};
 pub(crate) use take::{Candidate, heavy_barrier};
 pub(crate) use timed::arm_here;
-
-/// More Ps than this cannot be asked for.
-pub(crate) const MAX_PROCS: usize = 1024;
 
 pub(crate) static SCHED: Sched = Sched::new();
 
@@ -252,16 +262,6 @@ impl Sched {
         usize::try_from(created.saturating_sub(ended)).unwrap_or(usize::MAX)
     }
 
-    /// Reserves `n` ids and returns the first.
-    pub(crate) fn new_ids(&self, n: u64) -> u64 {
-        self.ids.fetch_add(n, Ordering::Relaxed)
-    }
-
-    /// The id of a closure given to `run`: 1 for the first, the next one for others (S7).
-    pub(crate) fn main_id(&self) -> u64 {
-        if self.main_taken.swap(true, Ordering::Relaxed) { self.new_ids(1) } else { MAIN_ID }
-    }
-
     /// Queues a batch at the global queue's tail, from P number `from`. The caller wakes somebody.
     pub(crate) fn put_global(&self, from: u32, batch: List<G>) {
         self.runq.push_batch(self.procs() as usize, from, batch);
@@ -303,32 +303,6 @@ impl Sched {
             }
         });
         first
-    }
-
-    /// Adds up to `n` dead headers to `list`, and at least one: fresh ones if none are left.
-    pub(crate) fn refill_free(&self, list: &mut List<G>, n: usize) {
-        let batch = self.free.lock().split_front(n);
-        list.append(batch);
-        if list.is_empty() {
-            self.arena.fresh(list);
-        }
-    }
-
-    /// One dead header, for those without a P.
-    fn new_g(&self) -> &'static G {
-        let mut list = self.free.lock().split_front(1);
-        if list.is_empty() {
-            self.arena.fresh(&mut list);
-        }
-        let g = list.pop_front();
-        self.free_many(list);
-        // SAFETY: the list had one from the cache or a batch of fresh ones; headers are never unmapped.
-        unsafe { g.unwrap_unchecked().as_ref() }
-    }
-
-    /// Puts dead headers into the shared cache.
-    pub(crate) fn free_many(&self, list: List<G>) {
-        self.free.lock().append(list);
     }
 
     fn count_created_without_p(&self) {

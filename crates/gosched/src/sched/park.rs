@@ -14,11 +14,11 @@ use core::ptr::NonNull;
 
 use gosched_primitives::Readied;
 
-use super::{QueueClass, SCHED, Sched, policy, schedule, start};
+use super::{QueueClass, SCHED, Sched, policy, schedule, start, sysmon};
 use crate::g::G;
+use crate::g::waiter::{BoxedWaiter, ThreadParker, WaitReason, Waiter};
 use crate::m::{OwnM, Post, Worker};
 use crate::p::{Overflow, OwnedP};
-use crate::waiter::{ThreadParker, WaitReason, Waiter};
 
 /// What `publish` decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(super) fn park(worker: Worker, reason: WaitReason, publish: impl FnOnce(Wait
 /// Makes a waiting goroutine runnable, from wherever the caller is (S54): the caller's `runnext`, or the global queue
 /// when it has no P.
 #[doc(alias = "goready")]
-pub(crate) fn ready_any(g: NonNull<G>) {
+pub(super) fn ready_any(g: NonNull<G>) {
     let mut worker = Worker::enter();
     if worker.is_none() {
         start::ensure_started();
@@ -108,6 +108,39 @@ pub(crate) fn enqueue(worker: Option<&mut Worker>, g: NonNull<G>) {
         None => SCHED.put_global_one(None, g, QueueClass::Woken),
     }
     SCHED.wake_p();
+}
+
+impl Waiter {
+    /// Ends the wait.
+    pub(crate) fn wake(self) {
+        match self {
+            Waiter::Goroutine(g) => ready_any(g),
+            Waiter::Thread(parker) => parker.wake(),
+            Waiter::Async(waker) => waker.wake(),
+        }
+    }
+}
+
+impl BoxedWaiter {
+    /// Tells them. A waker is user code.
+    pub(crate) fn wake(self) {
+        if let Some(signal) = self.signal {
+            signal.raise();
+        }
+        if let Some(waiter) = self.waiter {
+            waiter.wake();
+        }
+    }
+}
+
+impl ThreadParker {
+    /// Sleeps until the one `wake` of this wait.
+    pub(crate) fn sleep(&self) {
+        if self.count_in() {
+            sysmon::wake_up();
+        }
+        self.sleep_counted();
+    }
 }
 
 impl Sched {

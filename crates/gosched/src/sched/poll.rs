@@ -20,11 +20,22 @@ use gosched_primitives::List;
 use gosched_rules::poll;
 
 use super::{Sched, policy};
+use crate::clock::{NEVER, now};
 use crate::g::G;
 use crate::m::OwnM;
-use crate::netpoll;
+use crate::netpoll::{self, WakerNode};
 use crate::p::{Overflow, OwnedP};
-use crate::timers::{NEVER, now};
+
+/// Wakes an async task, as the poller asks for it; goroutines that are to run by it go to `ready`.
+fn wake_task(node: WakerNode, ready: &mut List<G>) -> Option<WakerNode> {
+    #[cfg(any(feature = "futures-io", feature = "hyper"))]
+    return super::wakers::wake(node, ready);
+    #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
+    {
+        let _ = (Box::leak(node), ready);
+        crate::fatal::fatal!("netpoll: an async task waits, and none can");
+    }
+}
 
 impl Sched {
     /// Whether somebody waits for I/O and nobody is blocked in the poller.
@@ -42,7 +53,7 @@ impl Sched {
         if let Some(g) = policy::before_poll(self, m, p) {
             return Some(g);
         }
-        let found = netpoll::look(p.id, |mut ready| {
+        let found = netpoll::look(p.id, wake_task, |mut ready| {
             let found = ready.len();
             while let Some(g) = ready.pop_front() {
                 if let Some(Overflow(batch)) = p.put_tail(g, || m.random()) {
@@ -74,7 +85,7 @@ impl Sched {
         if !self.is_poll_wanted() || !poll::is_poll_overdue(now.saturating_sub(netpoll::last_poll())) {
             return false;
         }
-        let found = netpoll::look(netpoll::MONITOR, |ready| {
+        let found = netpoll::look(netpoll::MONITOR, wake_task, |ready| {
             let found = !ready.is_empty();
             if found {
                 self.put_global(0, ready);
@@ -99,7 +110,7 @@ impl Sched {
             || {
                 let left = (first != NEVER).then(|| Duration::from_nanos(first.saturating_sub(now())));
                 let _slack = left.and_then(policy::timer_slack::for_sleep);
-                ready = netpoll::block(left);
+                ready = netpoll::block(left, wake_task);
             },
         );
         if !ready.is_empty() {

@@ -19,14 +19,14 @@ use gosched_rules::pick::{Local, PICK_ORDER};
 use gosched_switch::{Gobuf, jump, switch};
 
 use super::{QueueClass, SCHED, Sched, park, policy, stack, start};
+use crate::clock::NEVER;
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{G0, HasP, OwnM, Post, Worker, current};
 use crate::p::{OwnedP, Slice};
-use crate::timers::NEVER;
 
 /// All that an M does on a thread: it takes the P meant for it and enters the loop. Returns without a P if the thread is to end.
-pub(crate) fn mstart(mut worker: Worker) -> Worker {
+pub(super) fn mstart(mut worker: Worker) -> Worker {
     match worker.m().take_next_p() {
         Some(p) => worker.acquire_p(p),
         None => fatal!("m{} was started without a P", worker.m().id),
@@ -91,6 +91,16 @@ fn next(g0: &mut G0) -> (NonNull<G>, Slice) {
         SCHED.stop_m(g0);
     }
     SCHED.find_runnable(g0)
+}
+
+impl OwnM {
+    /// Forgets requests to yield: they were meant for the goroutine that ran before. With
+    /// `migrate=1` every goroutine that begins to run is asked to go elsewhere.
+    #[inline]
+    fn clear_preempt(&mut self) {
+        self.owner.clear_preempt();
+        self.own().asked_to_yield = SCHED.is_migrating();
+    }
 }
 
 /// Makes a runnable G with a stack the running one.

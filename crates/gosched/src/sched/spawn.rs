@@ -3,17 +3,17 @@
 
 use core::panic::Location;
 use core::ptr::NonNull;
-use std::sync::Arc;
 
 use gosched_primitives::Detach;
 use gosched_switch::{Gobuf, StackClass};
 
-use super::{SCHED, ScopeGroup, goexit, park, schedule, start};
-use crate::context::{self, ContextNode};
+use super::{SCHED, goexit, park, schedule, start};
+use crate::g::scope_group::ScopeGroup;
+use crate::g::slot::{ContextSlot, SharedContext, with_slot_of};
 use crate::g::task::Argument;
-use crate::g::{Birth, G, Name, task};
+use crate::g::waiter::BoxedWaiter;
+use crate::g::{Birth, G, Name, Prepared, task};
 use crate::m::{M, Worker, current};
-use crate::waiter::BoxedWaiter;
 
 /// How a goroutine is to be born.
 pub(crate) struct Spawn {
@@ -64,13 +64,19 @@ where
         None
     } else {
         count_created(worker.as_mut());
-        context::inherited(worker.as_ref())
+        inherited(worker.as_ref())
     };
     // SAFETY: by contract.
     let g = unsafe { bear(worker.as_mut(), how, context, room, f) };
     g.create();
     park::enqueue(worker.as_mut(), g.into());
     g.into()
+}
+
+/// What a goroutine that is created now runs under.
+#[inline]
+fn inherited(worker: Option<&Worker>) -> Option<SharedContext> {
+    with_slot_of(worker.map(Worker::g), ContextSlot::share)
 }
 
 #[inline]
@@ -83,11 +89,7 @@ fn count_created(worker: Option<&mut Worker>) {
 
 /// As [`spawn`], but the goroutine is neither queued nor counted: a timer that is due starts it, or [`Prepared::start`] does,
 /// under `context`. Nobody joins it.
-pub(crate) fn prepare<F>(
-    place: &'static Location<'static>,
-    context: Option<Arc<ContextNode>>,
-    f: F,
-) -> Prepared
+pub(crate) fn prepare<F>(place: &'static Location<'static>, context: Option<SharedContext>, f: F) -> Prepared
 where
     F: FnOnce() + Send + 'static,
 {
@@ -104,6 +106,28 @@ where
     Prepared(g.into())
 }
 
+/// Starts a goroutine of the library's own, which is not counted, is hidden, and has no context.
+#[track_caller]
+pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
+    let f = move || {
+        let _counted = CountedAtEnd;
+        f();
+    };
+    let room = task::ClosureRoom::<_, ()>::new();
+    let mut worker = Worker::enter();
+    if worker.is_none() {
+        start::ensure_started();
+    }
+    let place = Location::caller();
+    let how = Spawn { name: None, class: None, role: Role::System, group: None, locks: 0, place };
+    // SAFETY: `f` borrows nothing, and is forgotten below.
+    let g = unsafe { bear(worker.as_mut(), how, None, room, Argument::new(&f)) };
+    core::mem::forget(f);
+    let _: Detach<G, BoxedWaiter> = g.join.detach();
+    g.create();
+    park::enqueue(worker.as_mut(), g.into());
+}
+
 /// Hides the calling goroutine, one of the library's own, from those who list goroutines for the user; or shows it, for as long
 /// as it runs others' code.
 pub(crate) fn hide_current(hidden: bool) {
@@ -114,17 +138,13 @@ pub(crate) fn hide_current(hidden: bool) {
 
 /// In the frame of a goroutine that was not counted when it was made, because it is the library's own, and that may end: its end
 /// is counted, so it is counted in a moment before.
-pub(crate) struct CountedAtEnd;
+struct CountedAtEnd;
 
 impl Drop for CountedAtEnd {
     fn drop(&mut self) {
         count_created(Worker::enter().as_mut());
     }
 }
-
-/// A goroutine that was not started yet.
-#[derive(Clone, Copy)]
-pub(crate) struct Prepared(pub(crate) NonNull<G>);
 
 impl Prepared {
     /// Starts it. Never moves the caller.
@@ -161,7 +181,7 @@ impl Prepared {
 unsafe fn bear<F, T>(
     worker: Option<&mut Worker>,
     how: Spawn,
-    context: Option<Arc<ContextNode>>,
+    context: Option<SharedContext>,
     room: task::ClosureRoom<F, T>,
     f: Argument<F>,
 ) -> &'static G

@@ -4,21 +4,24 @@
 //! ever, where no thread of ours exists (D9).
 
 use core::sync::atomic::{AtomicU8, Ordering};
+use std::io;
 use std::sync::Once;
 
 use gosched_primitives::barrier;
 use gosched_switch::{StackClass, check_platform};
 
-use super::SCHED;
+use super::{SCHED, Sched, sysmon, template};
+use crate::clock::now;
 use crate::debug;
+use crate::dump::{Books, Overview};
 use crate::fatal::fatal;
-use crate::g::since;
-use crate::m::{current, template};
-use crate::runtime::config::{self, Settings};
+use crate::g::{G, since};
+use crate::m::{M, current};
+use crate::p::P;
+use crate::settings::{self, Settings};
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
-use crate::timers::now;
-use crate::{dump, overflow, panics, sysmon};
+use crate::{dump, overflow, panics};
 
 const COLD: u8 = 0;
 const STARTED: u8 = 1;
@@ -39,7 +42,7 @@ pub(crate) fn ensure_started() {
 #[cold]
 fn ensure_started_slow() {
     refuse_after_fork();
-    STARTING.call_once(|| start(config::freeze()));
+    STARTING.call_once(|| start(settings::freeze()));
 }
 
 /// Ends the child of a fork (D9). For calls that a foreign thread can make without a runtime: what was a goroutine must not
@@ -67,7 +70,7 @@ pub(crate) fn started_procs() -> usize {
 /// The class of stacks for goroutines that ask for nothing else. Valid once started.
 #[inline]
 pub(super) fn default_class() -> StackClass {
-    config::settings().stack
+    settings::get().stack
 }
 
 fn start(settings: &'static Settings) {
@@ -86,12 +89,37 @@ fn start(settings: &'static Settings) {
     }
     SCHED.make_first_ps(settings.procs, settings.stack);
     let defaults: &'static Defaults = Box::leak(Box::new(Defaults::read()));
-    let threads = [template::start, sysmon::start, dump::start];
+    let threads: [fn(&'static Defaults) -> io::Result<()>; 3] =
+        [template::start, sysmon::start, |defaults| dump::start(defaults, &SCHED)];
     if let Err(error) = threads.iter().try_for_each(|start| start(defaults)) {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
     }
     // ORDERING: Release pairs with the Acquire in `ensure_started`.
     STATE.store(STARTED, Ordering::Release);
+}
+
+/// What dumps show.
+impl Overview for Sched {
+    fn gs(&self) -> Box<dyn Iterator<Item = &'static G> + '_> {
+        Box::new(self.all_g())
+    }
+
+    fn ms(&self) -> Box<dyn Iterator<Item = &'static M> + '_> {
+        Box::new(self.all_m())
+    }
+
+    fn ps(&self) -> Box<dyn Iterator<Item = &'static P> + '_> {
+        Box::new(self.all_p())
+    }
+
+    fn books(&self) -> Books {
+        Books {
+            procs: self.procs(),
+            idle: self.idle_snapshot(),
+            runq_len: self.runq_len(),
+            goroutines: self.num_goroutine(),
+        }
+    }
 }
 
 /// In the child of a fork: this thread is nobody's M, and the runtime is dead.

@@ -33,12 +33,11 @@ use gosched_primitives::{Note, Wake};
 
 use super::take::{AT_ONCE, Candidate};
 use super::turn::Turn;
-use super::{MayWait, SCHED, Sched, heavy_barrier, start};
+use super::{MayWait, SCHED, Sched, heavy_barrier, start, sysmon};
+use crate::clock::NEVER;
+use crate::g::waiter::WaitReason;
 use crate::m::{G0, M, Taken, Worker};
 use crate::p::{OwnedP, P, PList, PStatus, Resting};
-use crate::sysmon;
-use crate::timers::NEVER;
-use crate::waiter::WaitReason;
 
 /// How long the stopper waits before it looks at the Ps that are left once more.
 const ASK_AGAIN: Duration = Duration::from_micros(100);

@@ -14,11 +14,12 @@ use core::time::Duration;
 use gosched_primitives::{List, Watch};
 
 use super::{SCHED, Sched, policy};
+use crate::clock::{NEVER, now};
 use crate::fatal::fatal;
 use crate::m::{M, OwnM};
 use crate::netpoll;
 use crate::p::{OwnedP, P, RING};
-use crate::timers::{Armed, NEVER, TimerNode, now};
+use crate::timers::{Armed, TimerNode};
 
 impl Sched {
     /// When the earliest of all timers is due.

@@ -12,7 +12,7 @@ use gosched_primitives::{Linked, List, Lock};
 
 use super::{Caller, Inside, MayWait, Visitor};
 use crate::fatal::fatal;
-use crate::waiter::{WaitReason, Waiter};
+use crate::g::waiter::{WaitReason, Waiter};
 
 /// "It is my turn to stop the world." Passed on when dropped.
 #[must_use]

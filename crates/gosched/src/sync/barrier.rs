@@ -6,8 +6,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use gosched_locks::{Arrival, Node};
 
 use super::seam::{wait_at, wake_line};
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::sched::{Caller, Inside, Visitor};
-use crate::waiter::{WaitReason, Waiter};
 
 /// A place where a number of goroutines, or threads, wait for each other, as `std::sync::Barrier`.
 ///

@@ -14,10 +14,10 @@ use gosched_locks::{GRANTED, Node, Notified};
 use super::mutex::MutexGuard;
 use super::raw::RawMutex;
 use super::seam::{wake_by, wake_each};
+use crate::clock::when_after;
 use crate::context::{self, ContextError};
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::sched::{Caller, Inside, Limit, MayWait, Visitor};
-use crate::timers::when_after;
-use crate::waiter::{WaitReason, Waiter};
 
 /// A condition variable, as `std::sync::Condvar`: releases a mutex, waits for a notification, and locks the mutex again.
 ///

@@ -13,8 +13,8 @@ use super::mutex::{Mutex, MutexGuard};
 use super::semaphore::Semaphore;
 use super::wait_group::WaitGroup;
 use crate::context::{self, Context};
+use crate::g::Goexit;
 use crate::g::task::Argument;
-use crate::runtime::Goexit;
 use crate::thread::{Around, go_around};
 
 /// Goroutines that work on parts of one task, which fails if one of them fails: Go's `errgroup.Group`.

@@ -8,7 +8,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use gosched_locks::{OnceStage, Poison, Start, Until};
 
 use super::seam::{obtain, wake_line};
-use crate::waiter::{WaitReason, Waiter};
+use crate::g::waiter::{WaitReason, Waiter};
 
 type OnceCore = gosched_locks::Once<Waiter>;
 

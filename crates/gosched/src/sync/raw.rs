@@ -7,9 +7,9 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use gosched_locks::{Acquire, Attempt, Node, TooManyReaders, Unlocked};
 
 use super::seam::{Obtained, wait_at, wait_within, wake_by, wake_line};
+use crate::clock::now;
+use crate::g::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 use crate::sched::{Caller, Inside, Limit, MayWait, SCHED, Visitor};
-use crate::timers::now;
-use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
 type MutexCore = gosched_locks::Mutex<Waiter>;
 type RwLockCore = gosched_locks::RwLock<Waiter>;

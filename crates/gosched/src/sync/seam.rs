@@ -7,8 +7,8 @@ use core::task::Waker;
 use gosched_locks::{Acquire, Line, LinePlace, Node, RETRY};
 use gosched_primitives::Outcome;
 
+use crate::g::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 use crate::sched::{Caller, Inside, Limit, Visitor};
-use crate::waiter::{FIRST_OUTCOME, WaitReason, Waiter};
 
 const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes are theirs to give a meaning");
 

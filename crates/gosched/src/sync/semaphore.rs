@@ -8,10 +8,10 @@ use std::sync::Arc;
 use gosched_locks::{Served, TooManyPermits};
 
 use super::seam::{Obtained, obtain, obtain_within, wake_each};
+use crate::clock::when_after;
 use crate::context::{self, ContextError};
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::sched::{Limit, Visitor};
-use crate::timers::when_after;
-use crate::waiter::{WaitReason, Waiter};
 
 /// A number of permits. Dropping an acquired permit returns it.
 ///

@@ -13,13 +13,13 @@ use gosched_locks::Add;
 
 use super::once_lock::OnceLock;
 use super::seam::{Obtained, obtain, obtain_within, wake_each};
+use crate::clock::when_after;
 use crate::context::{self, ContextError};
 use crate::g::task::Argument;
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::runtime::checkpoint;
 use crate::sched::{Limit, Visitor};
 use crate::thread::{Around, go_around};
-use crate::timers::when_after;
-use crate::waiter::{WaitReason, Waiter};
 
 type GroupCore = gosched_locks::Group<Waiter>;
 

@@ -15,11 +15,12 @@ use gosched_switch::{StackClass, min_size};
 use super::join::{JoinHandle, Joinable};
 use super::scope::{Scope, ScopedJoinHandle};
 use crate::fatal::say;
+use crate::g::Goexit;
 use crate::g::task::{Argument, is_large};
 use crate::g::{G, Name};
-use crate::runtime::Goexit;
-use crate::runtime::config::{self, StackSizeError};
-use crate::sched::{self, CountedAtEnd, MayWait, Role, Spawn};
+use crate::runtime::StackSizeError;
+use crate::sched::{self, MayWait, Role, Spawn};
+use crate::settings;
 
 /// Starts a goroutine that runs `f`.
 ///
@@ -76,22 +77,7 @@ where
     JoinHandle::new(joinable(g, None))
 }
 
-/// Starts a goroutine of the library's own. It is not counted, does not appear in dumps, and has no context.
-#[track_caller]
-pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
-    let f = move || {
-        let _counted = CountedAtEnd;
-        f();
-    };
-    let place = Location::caller();
-    let how = Spawn { name: None, class: None, role: Role::System, group: None, locks: 0, place };
-    // SAFETY: closure and result borrow nothing; it is forgotten below.
-    let g = unsafe { sched::spawn(how, Argument::new(&f)) };
-    core::mem::forget(f);
-    drop(joinable::<()>(g, None));
-}
-
-/// What a goroutine does before and after its closure.
+/// What a goroutine does around the closure that it was made for.
 pub(crate) trait Around<T> {
     fn call(self, f: impl FnOnce() -> T);
 }
@@ -157,7 +143,7 @@ where
 
 /// How the goroutine of `run` is created: with the main goroutine's stack size, and with its id if it is the first.
 fn main_goroutine(place: &'static Location<'static>) -> Spawn {
-    let class = Some(config::settings().main_stack);
+    let class = Some(settings::get().main_stack);
     Spawn { name: None, class, role: Role::Main, group: None, locks: 0, place }
 }
 

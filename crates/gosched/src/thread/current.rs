@@ -13,12 +13,13 @@ use std::sync::Arc;
 
 use gosched_primitives::{Token, Unpark, Wake};
 
+use crate::clock::when_after;
+use crate::g::waiter::{ThreadParker, WaitReason, Waiter};
 use crate::g::{G, Name};
 use crate::m;
 use crate::m::Worker;
 use crate::sched::{self, Caller, Commit};
-use crate::timers::{self, Action, TimerNode};
-use crate::waiter::{ThreadParker, WaitReason, Waiter};
+use crate::timers::{Action, TimerNode};
 
 /// A goroutine, or a thread that is not ours, as others refer to it.
 ///
@@ -193,7 +194,7 @@ pub fn park_timeout(limit: Duration) {
     let Some(g) = caller.g() else { return park_thread_timeout(limit) };
     let id = g.id();
     let timer = TimerNode::new(Action::EndPark(g.into(), id));
-    let when = timers::when_after(limit);
+    let when = when_after(limit);
     let _ = caller.wait_unless(WaitReason::Park, |_| match g.token.park(id) {
         Token::Consumed => Commit::Refuse,
         Token::Absent => {

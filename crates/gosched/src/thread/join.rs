@@ -25,14 +25,14 @@ use super::current::Thread;
 use super::done::{ChanMade, Done};
 use crate::chan::Receiver;
 use crate::chan::timer::TimerChan;
+use crate::clock::when_after;
 use crate::context::{self, ContextError};
 use crate::fatal::fatal;
 use crate::g::task::{self, Ending};
+use crate::g::waiter::{BoxedWaiter, WaitReason, Waiter};
 use crate::g::{G, Name};
 use crate::m::Worker;
 use crate::sched::{self, Caller, Commit, Limit};
-use crate::timers::when_after;
-use crate::waiter::{BoxedWaiter, WaitReason, Waiter};
 
 /// The right to a goroutine's result, without the bounds and lifetimes that the public handles add.
 pub(super) struct Joinable<T> {

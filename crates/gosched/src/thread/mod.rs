@@ -24,7 +24,7 @@ pub use sleep::sleep;
 #[allow(deprecated)] // std has it too
 pub use sleep::sleep_ms;
 
-pub(crate) use builder::{Around, go_around, go_system, spawn_main};
+pub(crate) use builder::{Around, go_around, spawn_main};
 
 /// What [`JoinHandle::join`] returns: the closure's value, or what it panicked with.
 ///

@@ -17,8 +17,9 @@ use super::current::Thread;
 use super::join::Joinable;
 use crate::chan::Receiver;
 use crate::context::ContextError;
+use crate::g::scope_group::ScopeGroup;
 use crate::g::task::Argument;
-use crate::sched::{self, MayWait, Role, ScopeGroup, Spawn};
+use crate::sched::{self, MayWait, Role, Spawn};
 
 /// A place to spawn goroutines that borrow from outside it; see [`scope`].
 ///

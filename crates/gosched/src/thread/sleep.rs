@@ -3,9 +3,10 @@
 
 use core::time::Duration;
 
+use crate::clock::when_after;
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::sched::{self, Caller, Commit};
-use crate::timers::{self, Action, TimerNode};
-use crate::waiter::{WaitReason, Waiter};
+use crate::timers::{Action, TimerNode};
 
 /// Sleeps for at least `d`, whether the current [context](crate::context) ends or not.
 ///
@@ -28,7 +29,7 @@ pub fn sleep(d: Duration) {
         sched::refuse_on_foreign_thread("wait");
         return std::thread::sleep(d);
     }
-    let when = timers::when_after(d);
+    let when = when_after(d);
     let mut timer = None;
     let caller = Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait"));
     let _ = caller.wait_unless(WaitReason::Sleep, |waiter| {

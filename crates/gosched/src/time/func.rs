@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gosched_primitives::Lock;
 
 use crate::context::Context;
+use crate::g::Prepared;
 use crate::m::Worker;
-use crate::sched::{self, Prepared};
+use crate::sched;
 use crate::timers::{Action, Disarmed, TimerNode};
 
 /// The function and what runs it.
@@ -122,7 +123,7 @@ impl TimerFunc {
     /// A goroutine that will run it, and a timer that will start the goroutine.
     fn prepare(self: &Arc<TimerFunc>) -> NonNull<ArmedFunc> {
         let func = Arc::clone(self);
-        let goroutine = sched::prepare(self.place, self.context.node(), move || func.run());
+        let goroutine = sched::prepare(self.place, self.context.shared(), move || func.run());
         let armed = ArmedFunc { timer: TimerNode::new(Action::Start(goroutine)), goroutine };
         NonNull::from(Box::leak(Box::new(armed)))
     }

@@ -25,16 +25,12 @@
 
 #![deny(unsafe_code)]
 
-#[cfg(feature = "hyper")]
-mod alarm;
 mod func;
 mod sleep;
 mod timeout;
 mod timer;
 
 pub use crate::chan::{after, tick};
-#[cfg(feature = "hyper")]
-pub(crate) use alarm::{Alarm, Spare};
 pub use sleep::{sleep, sleep_until};
 pub use std::time::{Duration, Instant, SystemTime, SystemTimeError, TryFromFloatSecsError, UNIX_EPOCH};
 pub use timeout::{Elapsed, timeout};

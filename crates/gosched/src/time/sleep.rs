@@ -3,10 +3,10 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::clock::when_after;
 use crate::context::{self, ContextError};
+use crate::g::waiter::{INTERRUPTED, Ticket, WaitReason};
 use crate::sched::{Caller, Limit};
-use crate::timers;
-use crate::waiter::{INTERRUPTED, Ticket, WaitReason};
 
 /// Sleeps for at least `d`, or until the current context ends.
 ///
@@ -32,7 +32,7 @@ pub fn sleep(d: Duration) -> Result<(), ContextError> {
         crate::runtime::checkpoint();
         return Ok(());
     }
-    sleep_to(timers::when_after(d))
+    sleep_to(when_after(d))
 }
 
 /// Sleeps until `t`, or until the current context ends.

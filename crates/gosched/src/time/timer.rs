@@ -10,8 +10,8 @@ use std::time::Instant;
 use super::func::{TimerFunc, Was};
 use crate::chan::timer::TimerChan;
 use crate::chan::{Receiver, never};
+use crate::clock::{instant_after, when_after};
 use crate::context;
-use crate::timers::{instant_after, when_after};
 
 /// One event in the future: a value on a channel, or a function that is run.
 ///

@@ -17,7 +17,6 @@
 //!
 //! Returns lists of what became ready; never calls the scheduler.
 
-mod clock;
 mod heap;
 
 use core::ptr::NonNull;
@@ -25,13 +24,13 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gosched_primitives::{List, Lock, Readied, Token};
 
-use crate::g::G;
-use crate::sched::Prepared;
-use crate::waiter::{TIMED_OUT, Ticket, Waiter};
+use crate::clock::NEVER;
+#[cfg(feature = "hyper")]
+use crate::g::bell::TaskBell;
+use crate::g::waiter::{TIMED_OUT, Ticket, Waiter};
+use crate::g::{G, Prepared};
 
 use heap::{Heap, HeapEntry};
-
-pub(crate) use clock::{NEVER, instant_after, now, when_after, when_at};
 
 /// The place of a timer that is in no heap.
 const NOWHERE: usize = usize::MAX;
@@ -47,9 +46,9 @@ pub(crate) enum Action {
     EndWait(NonNull<Ticket>),
     /// Starts a goroutine that was prepared for it.
     Start(Prepared),
-    /// Wakes a `block_on`.
+    /// Rings the bell of a `block_on`.
     #[cfg(feature = "hyper")]
-    Notify(NonNull<crate::future::Task>),
+    Notify(NonNull<TaskBell>),
 }
 
 /// Whether a timer that was disarmed will act, or has.
@@ -237,9 +236,9 @@ fn act(action: Action) -> Option<NonNull<G>> {
         }
         Action::Ready(g) => g,
         #[cfg(feature = "hyper")]
-        Action::Notify(task) => {
+        Action::Notify(bell) => {
             // SAFETY: whoever has armed the timer keeps the task alive until it is disarmed, which takes the heap's lock.
-            match unsafe { task.as_ref() }.notify()? {
+            match unsafe { bell.as_ref() }.notify()? {
                 Waiter::Goroutine(g) => g,
                 Waiter::Thread(parker) => {
                     parker.wake();

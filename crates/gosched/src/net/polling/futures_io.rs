@@ -1,56 +1,48 @@
 //! `futures_io::AsyncRead` and `AsyncWrite`, for streams and references to them.
 
-use core::pin::Pin;
-use core::task::{Context, Poll};
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::Shutdown;
-
-use futures_io::{AsyncRead, AsyncWrite};
-use gosched_primitives::Direction;
-
 use crate::net::TcpStream;
-use crate::net::polling::AfterShort;
-use crate::os::unix::net::UnixStream;
 
+/// Implements them for types that are newtypes around a `Socket`, or references to one.
 macro_rules! streams {
     ($($type:ty: $after_short:ident),*) => {$(
-        impl AsyncRead for $type {
-            fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-                self.0.poll_read(cx, buf.len(), AfterShort::$after_short, |mut stream| stream.read(buf))
+        impl ::futures_io::AsyncRead for $type {
+            fn poll_read(self: ::core::pin::Pin<&mut Self>, cx: &mut ::core::task::Context<'_>, buf: &mut [u8]) -> ::core::task::Poll<::std::io::Result<usize>> {
+                self.0.poll_read(cx, buf.len(), $crate::net::polling::AfterShort::$after_short, |mut stream| ::std::io::Read::read(&mut stream, buf))
             }
 
             fn poll_read_vectored(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                bufs: &mut [IoSliceMut<'_>],
-            ) -> Poll<io::Result<usize>> {
+                self: ::core::pin::Pin<&mut Self>,
+                cx: &mut ::core::task::Context<'_>,
+                bufs: &mut [::std::io::IoSliceMut<'_>],
+            ) -> ::core::task::Poll<::std::io::Result<usize>> {
                 let room = bufs.iter().map(|buf| buf.len()).sum();
-                self.0.poll_read(cx, room, AfterShort::$after_short, |mut stream| stream.read_vectored(bufs))
+                self.0.poll_read(cx, room, $crate::net::polling::AfterShort::$after_short, |mut stream| ::std::io::Read::read_vectored(&mut stream, bufs))
             }
         }
 
-        impl AsyncWrite for $type {
-            fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-                self.0.poll(cx, Direction::Write, |mut stream| stream.write(buf))
+        impl ::futures_io::AsyncWrite for $type {
+            fn poll_write(self: ::core::pin::Pin<&mut Self>, cx: &mut ::core::task::Context<'_>, buf: &[u8]) -> ::core::task::Poll<::std::io::Result<usize>> {
+                self.0.poll(cx, ::gosched_primitives::Direction::Write, |mut stream| ::std::io::Write::write(&mut stream, buf))
             }
 
             fn poll_write_vectored(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                bufs: &[IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                self.0.poll(cx, Direction::Write, |mut stream| stream.write_vectored(bufs))
+                self: ::core::pin::Pin<&mut Self>,
+                cx: &mut ::core::task::Context<'_>,
+                bufs: &[::std::io::IoSlice<'_>],
+            ) -> ::core::task::Poll<::std::io::Result<usize>> {
+                self.0.poll(cx, ::gosched_primitives::Direction::Write, |mut stream| ::std::io::Write::write_vectored(&mut stream, bufs))
             }
 
-            fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(Ok(()))
+            fn poll_flush(self: ::core::pin::Pin<&mut Self>, _: &mut ::core::task::Context<'_>) -> ::core::task::Poll<::std::io::Result<()>> {
+                ::core::task::Poll::Ready(Ok(()))
             }
 
-            fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(self.shutdown(Shutdown::Write))
+            fn poll_close(self: ::core::pin::Pin<&mut Self>, _: &mut ::core::task::Context<'_>) -> ::core::task::Poll<::std::io::Result<()>> {
+                ::core::task::Poll::Ready(self.shutdown(::std::net::Shutdown::Write))
             }
         }
     )*};
 }
+pub(crate) use streams;
 
-streams!(TcpStream: Nothing, &TcpStream: Nothing, UnixStream: More, &UnixStream: More);
+streams!(TcpStream: Nothing, &TcpStream: Nothing);

@@ -1,21 +1,17 @@
 //! `hyper::rt::Read` and `Write`, for streams.
 
-use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use std::io::{self, IoSlice, Write};
-use std::net::Shutdown;
+use std::io;
 
-use gosched_primitives::Direction;
 use hyper::rt::ReadBufCursor;
 use rustix::net::{RecvFlags, recv};
 
 use crate::net::TcpStream;
 use crate::net::polling::AfterShort;
 use crate::net::socket::{Socket, StdSocket};
-use crate::os::unix::net::UnixStream;
 
 /// Reads into the free part of `buf`.
-fn poll_read<S: StdSocket>(
+pub(crate) fn poll_read<S: StdSocket>(
     socket: &Socket<S>,
     after_short: AfterShort,
     cx: &mut Context<'_>,
@@ -34,29 +30,30 @@ fn poll_read<S: StdSocket>(
     Poll::Ready(Ok(()))
 }
 
+/// Implements them for types that are newtypes around a `Socket`.
 macro_rules! streams {
     ($($type:ty: $after_short:ident),*) => {$(
-        impl hyper::rt::Read for $type {
+        impl ::hyper::rt::Read for $type {
             fn poll_read(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                buf: ReadBufCursor<'_>,
-            ) -> Poll<io::Result<()>> {
-                poll_read(&self.0, AfterShort::$after_short, cx, buf)
+                self: ::core::pin::Pin<&mut Self>,
+                cx: &mut ::core::task::Context<'_>,
+                buf: ::hyper::rt::ReadBufCursor<'_>,
+            ) -> ::core::task::Poll<::std::io::Result<()>> {
+                $crate::net::polling::hyper::poll_read(&self.0, $crate::net::polling::AfterShort::$after_short, cx, buf)
             }
         }
 
-        impl hyper::rt::Write for $type {
-            fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-                self.0.poll(cx, Direction::Write, |mut stream| stream.write(buf))
+        impl ::hyper::rt::Write for $type {
+            fn poll_write(self: ::core::pin::Pin<&mut Self>, cx: &mut ::core::task::Context<'_>, buf: &[u8]) -> ::core::task::Poll<::std::io::Result<usize>> {
+                self.0.poll(cx, ::gosched_primitives::Direction::Write, |mut stream| ::std::io::Write::write(&mut stream, buf))
             }
 
-            fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(Ok(()))
+            fn poll_flush(self: ::core::pin::Pin<&mut Self>, _: &mut ::core::task::Context<'_>) -> ::core::task::Poll<::std::io::Result<()>> {
+                ::core::task::Poll::Ready(Ok(()))
             }
 
-            fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(self.shutdown(Shutdown::Write))
+            fn poll_shutdown(self: ::core::pin::Pin<&mut Self>, _: &mut ::core::task::Context<'_>) -> ::core::task::Poll<::std::io::Result<()>> {
+                ::core::task::Poll::Ready(self.shutdown(::std::net::Shutdown::Write))
             }
 
             fn is_write_vectored(&self) -> bool {
@@ -64,14 +61,15 @@ macro_rules! streams {
             }
 
             fn poll_write_vectored(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                bufs: &[IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                self.0.poll(cx, Direction::Write, |mut stream| stream.write_vectored(bufs))
+                self: ::core::pin::Pin<&mut Self>,
+                cx: &mut ::core::task::Context<'_>,
+                bufs: &[::std::io::IoSlice<'_>],
+            ) -> ::core::task::Poll<::std::io::Result<usize>> {
+                self.0.poll(cx, ::gosched_primitives::Direction::Write, |mut stream| ::std::io::Write::write_vectored(&mut stream, bufs))
             }
         }
     )*};
 }
+pub(crate) use streams;
 
-streams!(TcpStream: Nothing, UnixStream: More);
+streams!(TcpStream: Nothing);

@@ -5,12 +5,12 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use gosched_primitives::Status;
 
-use super::super::park::Waited;
-use super::super::{Caller, Commit, SCHED, ready_any, yield_now};
+use super::super::park::{Waited, ready_any};
+use super::super::{Caller, Commit, SCHED, yield_now};
 use crate::g::G;
+use crate::g::waiter::{WaitReason, Waiter};
 use crate::m::Worker;
 use crate::testing::{in_child, succeeds_in_child};
-use crate::waiter::{WaitReason, Waiter};
 
 fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait")).wait_unless(reason, publish)

@@ -21,6 +21,8 @@
 //! ```
 
 mod datagram;
+#[allow(unsafe_code)]
+mod fd;
 mod listener;
 mod stream;
 

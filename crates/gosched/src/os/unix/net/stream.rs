@@ -271,3 +271,8 @@ impl Write for UnixStream {
         Ok(())
     }
 }
+
+#[cfg(feature = "futures-io")]
+crate::net::polling::futures_io::streams!(UnixStream: More, &UnixStream: More);
+#[cfg(feature = "hyper")]
+crate::net::polling::hyper::streams!(UnixStream: More);

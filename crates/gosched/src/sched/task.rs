@@ -11,29 +11,24 @@ use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 use std::sync::Arc;
 
-use gosched_primitives::Lock;
-
-use crate::sched::{Caller, Commit, Inside, Visitor};
 #[cfg(feature = "hyper")]
-use crate::time::Spare;
-use crate::waiter::{WaitReason, Waiter};
-
-enum TaskState {
-    Idle,
-    Notified,
-    Waiting(Waiter),
-}
+use super::alarm::Spare;
+use super::{Caller, Commit, Inside, Visitor};
+use crate::g::bell::TaskBell;
+use crate::g::waiter::WaitReason;
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+use crate::g::waiter::Waiter;
 
 /// One running `block_on`.
 pub(crate) struct Task {
-    state: Lock<TaskState>,
+    pub(super) bell: TaskBell,
     #[cfg(feature = "hyper")]
-    pub(crate) spare: Spare,
+    pub(super) spare: Spare,
 }
 
 /// Closes the task's place for a spare alarm when its `block_on` ends, even by a panic.
 #[cfg(feature = "hyper")]
-pub(super) struct Closing<'t>(pub(super) &'t Task);
+pub(crate) struct Closing<'t>(pub(crate) &'t Task);
 
 #[cfg(feature = "hyper")]
 impl Drop for Closing<'_> {
@@ -46,68 +41,40 @@ impl Drop for Closing<'_> {
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
 
 impl Task {
-    pub(super) fn new() -> Arc<Task> {
+    pub(crate) fn new() -> Arc<Task> {
         Arc::new(Task {
-            state: Lock::new(TaskState::Idle),
+            bell: TaskBell::new(),
             #[cfg(feature = "hyper")]
             spare: Spare::new(),
         })
     }
 
-    pub(super) fn waker(self: &Arc<Task>) -> Waker {
+    pub(crate) fn waker(self: &Arc<Task>) -> Waker {
         // SAFETY: the functions of the table keep the contract of wakers: each waker owns one count of the Arc.
         unsafe { Waker::from_raw(raw(Arc::clone(self))) }
     }
 
     /// Waits for a wake-up since the last call. A moving call.
-    pub(super) fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let caller = match Caller::enter_moving() {
             Ok(caller) => caller,
             Err(stopped) => return stopped.complete(self.take_notification()),
         };
-        let _ = caller.wait_unless(WaitReason::Future, |waiter| {
-            let mut state = self.state.lock();
-            match *state {
-                TaskState::Notified => {
-                    *state = TaskState::Idle;
-                    Commit::Refuse
-                }
-                _ => {
-                    *state = TaskState::Waiting(waiter);
-                    Commit::Wait
-                }
-            }
+        let _ = caller.wait_unless(WaitReason::Future, |waiter| match self.bell.await_ring(waiter) {
+            true => Commit::Wait,
+            false => Commit::Refuse,
         });
     }
 
     /// Takes a wake-up since the last wait, if there was one.
     fn take_notification(&self) -> Option<()> {
         let _visitor = Visitor::enter();
-        let mut state = self.state.lock();
-        match *state {
-            TaskState::Notified => {
-                *state = TaskState::Idle;
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
-    /// Notes a wake-up; returns the waiter to wake, if there is one. Inside the runtime or on a foreign thread.
-    pub(crate) fn notify(&self) -> Option<Waiter> {
-        let mut state = self.state.lock();
-        match core::mem::replace(&mut *state, TaskState::Idle) {
-            TaskState::Waiting(waiter) => Some(waiter),
-            _ => {
-                *state = TaskState::Notified;
-                None
-            }
-        }
+        self.bell.take_notification()
     }
 
     fn wake(&self) {
         let visitor = Visitor::enter();
-        let waiter = self.notify();
+        let waiter = self.bell.notify();
         // A goroutine or a thread: no waker comes back.
         let [none] = visitor.conclude((), [waiter]);
         debug_assert!(none.is_none());
@@ -159,7 +126,7 @@ pub(crate) fn is_own(waker: &Waker) -> bool {
 pub(crate) fn notify_own(waker: &Waker) -> Option<Option<Waiter>> {
     is_own(waker).then(|| {
         // SAFETY: a waker of ours, whose count stays its own.
-        ManuallyDrop::new(unsafe { task(waker.data()) }).notify()
+        ManuallyDrop::new(unsafe { task(waker.data()) }).bell.notify()
     })
 }
 

@@ -11,13 +11,12 @@
 //! far apart. (A loop of sends beside four busy threads on 2 CPUs, 2026-11-18: it gave way every 40 ms, 125 at most, when it
 //! was asked by its thread's time; every 11, 35 at most, since.)
 //!
-//! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of what it has to say (the
-//! reporter says it), and runs nothing of the user's. It takes a P only
-//! while work waits for one. What it remembers of a P is in [`SeenP`], which nobody else touches.
+//! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of
+//! what it has to say (the reporter says it), and runs nothing of the user's. It takes a P only
+//! while work waits for one. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which
+//! nobody else touches.
 
 mod housekeeping;
-mod probe;
-mod seen;
 mod stint;
 
 use core::ffi::c_void;
@@ -29,24 +28,20 @@ use gosched_rules::limit::{self, SLOW_HAND_OFF, SLOW_START};
 use gosched_rules::pace::{DeadlockPatience, Tick};
 use gosched_rules::slice::{self, Asked, BlockingVerdict, Look, RunningVerdict, TakeReason};
 
+use super::policy::pressure::Hogs;
+use super::policy::time_slices::{self, TimeSlice};
+use super::policy::{self, timer_slack};
+use super::{Candidate, Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT};
+use crate::clock::now;
 use crate::debug;
 use crate::dump;
 use crate::fatal::{fatal, write_stderr};
 use crate::g::since;
 use crate::m::{M, Taken};
 use crate::p::{P, PStatus};
-use crate::sched::policy::pressure::Hogs;
-use crate::sched::policy::time_slices::{self, TimeSlice};
-use crate::sched::policy::{self, timer_slack};
-use crate::sched::{Candidate, Deadlock, LONGEST_STOP, RETRY_STACKLESS, SCHED, SOFT_LIMIT};
 use crate::sys::clock;
 use crate::sys::thread::{self, Defaults};
-use crate::timers::{self, now};
 use housekeeping::Housekeeping;
-
-pub(crate) use probe::Probe;
-pub(crate) use seen::SeenP;
-pub(crate) use stint::Stint;
 
 const STACK_BYTES: usize = 128 * 1024;
 
@@ -54,13 +49,13 @@ const STACK_BYTES: usize = 128 * 1024;
 static DORMANT: Dormant = Dormant::new();
 
 /// Starts the monitor.
-pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
+pub(super) fn start(defaults: &'static Defaults) -> io::Result<()> {
     thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())
 }
 
 /// A P has become busy: the monitor must be awake. Called after the idle count has changed.
 #[inline]
-pub(crate) fn wake_up() {
+pub(super) fn wake_up() {
     DORMANT.wake_up_after(|| since::set_clock(now()));
 }
 
@@ -98,13 +93,13 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
             await_start();
             continue;
         }
-        let now = now();
-        since::set_clock(now);
-        let tick = monitor.tick(now);
-        let stalls = stall_limit.map_or(Tick::Idle, |limit| stint::look(limit, now));
+        let began = now();
+        since::set_clock(began);
+        let tick = monitor.tick(began);
+        let stalls = stall_limit.map_or(Tick::Idle, |limit| stint::look(limit, began));
         pace.note(tick.max(stalls));
         if pace.is_costly() {
-            pace.charge(clock::own_cpu(), timers::now());
+            pace.charge(clock::own_cpu(), now());
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use crate::sched::SCHED;
+use super::super::SCHED;
 
 const INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Goroutines looked at in one step.

@@ -7,16 +7,16 @@
 //!
 //! Invariants: while armed, the timer neither moves nor is freed: it is in a box whose drop disarms it. Its waker keeps alive the
 //! task that it notifies. A task's spare alarm is a reference cycle, which ends when `block_on` closes the place.
-#![allow(unsafe_code)]
 
 use core::pin::Pin;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Waker;
 
 use gosched_primitives::Lock;
 
-use crate::future;
-use crate::sched::{self, Visitor};
+use super::task::own_task;
+use super::{Visitor, arm_here};
 use crate::timers::{Action, TimerNode};
 
 /// Wakes a task, once, at a time or before.
@@ -30,20 +30,21 @@ pub(crate) struct Alarm {
 impl Alarm {
     /// An alarm that will wake the task of this waker, at `when` or before; `None` if the waker is not of `block_on`.
     pub(crate) fn set(waker: &Waker, when: u64) -> Option<Pin<Box<Alarm>>> {
-        let task = future::own_task(waker)?;
+        let task = own_task(waker)?;
         // SAFETY: the task lives as long as the waker.
-        if let Some(mut spare) = unsafe { task.as_ref() }.spare.take() {
+        let task = unsafe { task.as_ref() };
+        if let Some(mut spare) = task.spare.take() {
             spare.as_mut().ring_by(when);
             return Some(spare);
         }
         let alarm = Box::pin(Alarm {
-            timer: TimerNode::new(Action::Notify(task)),
+            timer: TimerNode::new(Action::Notify(NonNull::from(&task.bell))),
             when: AtomicU64::new(when),
             waker: waker.clone(),
         });
         let _visitor = Visitor::enter();
         // SAFETY: new, so in no heap; in a box whose drop disarms it first.
-        unsafe { sched::arm_here(&alarm.timer, when) };
+        unsafe { arm_here(&alarm.timer, when) };
         Some(alarm)
     }
 
@@ -60,14 +61,14 @@ impl Alarm {
         let _visitor = Visitor::enter();
         let _ = self.timer.disarm();
         self.when.store(when, Ordering::Relaxed);
-        // SAFETY: just disarmed, so in no heap, and nobody else can arm it; in a box whose drop disarms it first.
-        unsafe { sched::arm_here(&self.timer, when) };
+        // SAFETY: in no heap since just now, and nobody else can arm it; in a box, disarmed before that goes.
+        unsafe { arm_here(&self.timer, when) };
     }
 
     /// Leaves it to the task's next sleep.
     pub(crate) fn spare(self: Pin<Box<Alarm>>) {
-        if let Some(task) = future::own_task(&self.waker) {
-            // SAFETY: the task lives as long as the waker, which the alarm keeps. A refused alarm is dropped after the call.
+        if let Some(task) = own_task(&self.waker) {
+            // SAFETY: the task lives as long as the waker, which the alarm keeps. One that is refused is dropped after this.
             drop(unsafe { task.as_ref() }.spare.put(self));
         }
     }
@@ -134,10 +135,10 @@ impl Spare {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::NEVER;
     use crate::future::block_on;
     use crate::sched::SCHED;
     use crate::testing::succeeds_in_child;
-    use crate::timers::NEVER;
 
     async fn current_waker() -> Waker {
         core::future::poll_fn(|cx| core::task::Poll::Ready(cx.waker().clone())).await
@@ -150,7 +151,7 @@ mod tests {
     /// One alarm serves a task's sleeps, and is armed again only for an earlier time; with the task it is gone.
     #[test]
     fn serves_again() {
-        succeeds_in_child("time::alarm::tests::serves_again", 2, || {
+        succeeds_in_child("sched::alarm::tests::serves_again", 2, || {
             block_on(async {
                 let waker = current_waker().await;
                 let set = |when| {
@@ -178,7 +179,7 @@ mod tests {
     /// An alarm that comes back when the task has ended is not kept.
     #[test]
     fn is_not_kept_by_a_task_that_has_ended() {
-        succeeds_in_child("time::alarm::tests::is_not_kept_by_a_task_that_has_ended", 2, || {
+        succeeds_in_child("sched::alarm::tests::is_not_kept_by_a_task_that_has_ended", 2, || {
             let alarm = block_on(async { Alarm::set(&current_waker().await, NEVER - 1) });
             assert_eq!(armed(), 1);
             alarm.unwrap().spare();

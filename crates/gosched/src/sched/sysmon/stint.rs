@@ -5,59 +5,15 @@
 //! count of picks stands still; without a P, nobody else can be picked on its M. One that computes is judged by its
 //! thread's CPU time: it can't help it if the kernel runs others.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 
 use gosched_primitives::Intr;
 use gosched_rules::pace::Tick;
 
+use super::super::SCHED;
 use crate::dump;
 use crate::m::M;
-use crate::sched::SCHED;
 use crate::sys::clock;
-
-/// The stint of a goroutine on an M, as the monitor last saw it. Its own, but for `told`.
-pub(crate) struct Stint {
-    id: AtomicU64,
-    picks: AtomicU64,
-    /// When it was first seen so; names this stint of its goroutine.
-    since: AtomicU64,
-    /// Its thread's CPU time then.
-    cpu: AtomicU64,
-    /// When the reporter was last asked to look at it.
-    asked: AtomicU64,
-    /// The last stint that the reporter is through with.
-    told: AtomicU64,
-}
-
-impl Stint {
-    pub(crate) const fn new() -> Stint {
-        Stint {
-            id: AtomicU64::new(0),
-            picks: AtomicU64::new(0),
-            since: AtomicU64::new(0),
-            cpu: AtomicU64::new(0),
-            asked: AtomicU64::new(0),
-            told: AtomicU64::new(0),
-        }
-    }
-
-    /// Said by the reporter: this stint needs no other look.
-    pub(crate) fn set_told(&self, since: u64) {
-        self.told.store(since, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_told(&self, since: u64) -> bool {
-        self.told.load(Ordering::Relaxed) == since
-    }
-
-    fn begin(&self, id: u64, picks: u64, cpu: u64, now: u64) {
-        self.id.store(id, Ordering::Relaxed);
-        self.picks.store(picks, Ordering::Relaxed);
-        self.since.store(now, Ordering::Relaxed);
-        self.cpu.store(cpu, Ordering::Relaxed);
-        self.asked.store(now, Ordering::Relaxed);
-    }
-}
 
 /// Looks at every M; tells the reporter of those whose goroutine has held the thread for `limit`.
 pub(super) fn look(limit: u64, now: u64) -> Tick {

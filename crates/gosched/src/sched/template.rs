@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use gosched_primitives::{Lock, Note, Spinning};
 
-use super::{FirstThread, HasP, M, Worker, current};
+use super::policy::time_slices::{self, TimeSlice};
+use super::{SCHED, schedule};
 use crate::dump;
 use crate::fatal::fatal;
+use crate::m::{FirstThread, HasP, M, Worker, current};
 use crate::p::{OwnedP, PList};
-use crate::sched::policy::time_slices::{self, TimeSlice};
-use crate::sched::{self, SCHED};
 use crate::sys::thread::{self, Defaults};
 
 /// g0 runs the scheduler and nothing of the user's.
@@ -124,7 +124,7 @@ extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
     }
     thread::set_name(c"gosched-m");
     time_slices::ask(0, TimeSlice::Short);
-    let worker = sched::mstart(worker);
+    let worker = schedule::mstart(worker);
     current::set(None);
     SCHED.end_m(worker);
     thread::count_end();

@@ -1,13 +1,10 @@
 //! Sends and receives that end with the current context.
 
-use core::fmt;
 use core::iter::FusedIterator;
 
-use super::err::{RecvTimeoutError, SendTimeoutError};
-use super::ops;
-use super::patience::Patience;
-use super::{Receiver, Sender};
-use crate::context::{self, ContextError, RecvCtxError, SendCtxError};
+use super::{ContextError, RecvCtxError, SendCtxError, why_ended};
+use crate::chan::patience::Patience;
+use crate::chan::{IterCtx, Receiver, RecvTimeoutError, SendTimeoutError, Sender, ops};
 
 impl<T> Receiver<T> {
     /// As [`recv`](Receiver::recv), until the current [context](crate::context) ends. A moving call.
@@ -31,7 +28,7 @@ impl<T> Receiver<T> {
     /// ```
     pub fn recv_ctx(&self) -> Result<T, RecvCtxError> {
         self.recv_for(Patience::Context).map_err(|error| match error {
-            RecvTimeoutError::Timeout => RecvCtxError::Done(context::why_ended()),
+            RecvTimeoutError::Timeout => RecvCtxError::Done(why_ended()),
             RecvTimeoutError::Disconnected => RecvCtxError::Disconnected,
         })
     }
@@ -81,24 +78,10 @@ impl<T> Sender<T> {
     /// ```
     pub fn send_ctx(&self, msg: T) -> Result<(), SendCtxError<T>> {
         ops::send(self.chan(), msg, Patience::Context).map_err(|error| match error {
-            SendTimeoutError::Timeout(msg) => SendCtxError::Done(msg, context::why_ended()),
+            SendTimeoutError::Timeout(msg) => SendCtxError::Done(msg, why_ended()),
             SendTimeoutError::Disconnected(msg) => SendCtxError::Disconnected(msg),
         })
     }
-}
-
-/// The values of a channel as they come, until it is closed or the context ends; see [`Receiver::iter_ctx`].
-///
-/// ```
-/// let (s, r) = gosched::chan::unbounded();
-/// s.send(1).unwrap();
-/// drop(s);
-/// let mut iter: gosched::chan::IterCtx<'_, i32> = r.iter_ctx();
-/// assert_eq!((iter.next(), iter.next()), (Some(Ok(1)), None));
-/// ```
-pub struct IterCtx<'a, T> {
-    /// `None` when it is over.
-    receiver: Option<&'a Receiver<T>>,
 }
 
 impl<T> Iterator for IterCtx<'_, T> {
@@ -118,9 +101,3 @@ impl<T> Iterator for IterCtx<'_, T> {
 }
 
 impl<T> FusedIterator for IterCtx<'_, T> {}
-
-impl<T> fmt::Debug for IterCtx<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad("IterCtx { .. }")
-    }
-}

@@ -40,23 +40,23 @@ impl SeenP {
     }
 
     /// How long it had shown this tick when it was asked to yield, if it was.
-    pub(super) fn asked_at(&self) -> Option<u64> {
+    pub(crate) fn asked_at(&self) -> Option<u64> {
         Some(self.asked_at.load(Ordering::Relaxed)).filter(|at| *at > 0)
     }
 
-    pub(super) fn set_asked_at(&self, unchanged: u64) {
+    pub(crate) fn set_asked_at(&self, unchanged: u64) {
         self.asked_at.store(unchanged, Ordering::Relaxed);
     }
 
     /// Whether the P has been back in the scheduler since this was last asked.
-    pub(super) fn has_moved(&self, tick: u32) -> bool {
+    pub(crate) fn has_moved(&self, tick: u32) -> bool {
         let before = self.glanced.load(Ordering::Relaxed);
         self.glanced.store(tick, Ordering::Relaxed);
         before != tick
     }
 
     /// How long the P has shown this tick under this M; 0 if it is new. In an announced blocking call it shows no M.
-    pub(super) fn unchanged_for(&self, m: Option<&M>, tick: u32, now: u64) -> u64 {
+    pub(crate) fn unchanged_for(&self, m: Option<&M>, tick: u32, now: u64) -> u64 {
         let m = m.map_or(core::ptr::null_mut(), |m| core::ptr::from_ref(m).cast_mut());
         let before = self.m.load(Ordering::Relaxed);
         let same_m = before == m || before.is_null() || m.is_null();
@@ -75,7 +75,7 @@ impl SeenP {
 
     /// How long the goroutine has computed in this tick, by its thread's own time: one that the kernel did not run has not
     /// used its slice up (D1). By the wall clock where the other can't be read.
-    pub(super) fn computed(&self, cpu: u64, unchanged: u64) -> u64 {
+    pub(crate) fn computed(&self, cpu: u64, unchanged: u64) -> u64 {
         match (cpu, self.cpu.load(Ordering::Relaxed)) {
             (0, _) => unchanged,
             (cpu, 0) => {
@@ -87,7 +87,7 @@ impl SeenP {
     }
 
     /// As [`unchanged_for`](SeenP::unchanged_for), for the tick of blocking calls.
-    pub(super) fn blocking_for(&self, tick: u32, now: u64) -> u64 {
+    pub(crate) fn blocking_for(&self, tick: u32, now: u64) -> u64 {
         if self.blocking_tick.load(Ordering::Relaxed) == tick {
             return now.saturating_sub(self.blocking_since.load(Ordering::Relaxed));
         }

@@ -1,33 +1,22 @@
-//! Async tasks that wait for a descriptor.
+//! Async tasks that wait for a descriptor. Who calls their wakers is in `sched/wakers.rs`.
 //!
-//! Calling a waker of somebody else's executor runs foreign code, which may do anything, also call this library; the poller runs
-//! inside the runtime. So such wakers are handed to a goroutine that does nothing else. The wakers of our own
-//! `future::block_on` need no such care: the poller wakes those who wait there itself.
-//!
-//! Nothing is allocated or freed inside the runtime. A task's node is made before it waits; when its wait has ended the node
-//! is *due*, and freed by that goroutine; or, for a waker of ours, it stays with its descriptor and serves the next who waits
-//! there, most likely the same task.
-//!
-//! Invariant: under the lock, `runner` is there exactly while the goroutine waits, and then nothing is due.
+//! Nothing is allocated or freed inside the runtime. A task's node is made before it waits; what
+//! becomes of it when its wait has ended is told there, too. A waker of ours may be cloned inside
+//! the runtime.
 
-use core::panic::Location;
 use core::sync::atomic::Ordering;
 use core::task::Waker;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::Once;
 
-use gosched_primitives::{Direction, Edges, List, Lock, Readiness, TaskNode, Tasks};
+use gosched_primitives::{Direction, Edges, Readiness, TaskNode};
 
-use super::slab::find;
-use super::source::{RegisteredFd, SeenEdges, Source};
-use super::{collect, count_left, count_waiter};
-use crate::future;
-use crate::g::task::Argument;
-use crate::g::{G, Name};
-use crate::panics::contain;
-use crate::sched::{self, Caller, Commit, Role, SCHED, Spawn, Visitor, hide_current};
-use crate::waiter::{WaitReason, Waiter};
+use super::{RegisteredFd, SeenEdges, Source};
+use crate::g::waiter::Waiter;
+use crate::netpoll::{count_left, count_waiter, find};
+use crate::sched::task::is_own;
+use crate::sched::wakers::ensure_runner;
+use crate::sched::{SCHED, Visitor};
 
 /// What an async task can rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +63,7 @@ impl RegisteredFd {
             return Ok(Promised::TryAgain);
         };
         let (state, generation) = find(registration);
-        if !future::is_own(waker) {
+        if !is_own(waker) {
             ensure_runner();
         } else if let Some(promised) = wait_own(state, generation, direction, edges, waker) {
             return Ok(promised);
@@ -138,76 +127,5 @@ fn wait_own(
 fn watch_network(visitor: &Visitor) {
     if !visitor.has_p() {
         SCHED.watch_network();
-    }
-}
-
-/// Notifies a task, inside the runtime; goroutines that are to run by it go to `ready`. Gives back a node that can serve again.
-pub(super) fn wake(node: Box<WakerNode>, ready: &mut List<G>) -> Option<Box<WakerNode>> {
-    let own = match &node.task {
-        Waiter::Async(waker) => future::notify_own(waker),
-        _ => None,
-    };
-    let (waiter, spent) = match own {
-        Some(waiter) => (waiter, Some(node)),
-        None => {
-            let mut pool = POOL.lock();
-            pool.due.push(node);
-            (pool.runner.take(), None)
-        }
-    };
-    if let Some(waiter) = waiter {
-        collect(waiter, ready);
-    }
-    spent
-}
-
-type WakerNode = TaskNode<Waiter>;
-
-struct Pool {
-    /// To be called by the runner.
-    due: Tasks<Waiter>,
-    runner: Option<Waiter>,
-}
-
-static POOL: Lock<Pool> = Lock::new(Pool { due: Tasks::new(), runner: None });
-
-/// Starts the goroutine, once. Outside the runtime.
-fn ensure_runner() {
-    static STARTED: Once = Once::new();
-    STARTED.call_once(|| {
-        let how = Spawn {
-            name: Some(Name::new(Box::from("gosched wakers"))),
-            class: None,
-            role: Role::System,
-            group: None,
-            locks: 0,
-            place: Location::caller(),
-        };
-        // SAFETY: `run` borrows nothing, and its result is never taken: it does not end. A function can be moved out of often.
-        let _detached = unsafe { sched::spawn(how, Argument::new(&run)) };
-    });
-}
-
-fn run() {
-    loop {
-        let mut due = Tasks::new();
-        // Its own goroutine: it never stops the world, and the wakers that do have started it again.
-        let Ok(caller) = Caller::enter_moving() else { continue };
-        let _ = caller.wait_unless(WaitReason::Io, |waiter| {
-            let mut pool = POOL.lock();
-            if pool.due.is_empty() {
-                pool.runner = Some(waiter);
-                return Commit::Wait;
-            }
-            due = core::mem::take(&mut pool.due);
-            Commit::Refuse
-        });
-        // What others' code does on this goroutine, it does in the open.
-        hide_current(false);
-        while let Some(node) = due.pop() {
-            // What a waker panics about is its own executor's business; the others must be called.
-            contain(|| node.task.wake());
-        }
-        hide_current(true);
     }
 }

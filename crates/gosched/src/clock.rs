@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::sys::clock;
+use crate::sys;
 
 /// Later than everything.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -12,7 +12,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// Now.
 #[inline]
 pub(crate) fn now() -> u64 {
-    clock::monotonic()
+    sys::clock::monotonic()
 }
 
 /// The time `d` from now; a duration that is too long to count ends just before [`NEVER`].

@@ -1,4 +1,11 @@
-//! A descriptor's registration, and waiting for it.
+//! A descriptor's registration, and waiting for it: the active half of the network poller, above
+//! the scheduler.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod` | a descriptor's registration, and waiting for it |
+//! | `places` | which states of descriptors are in use |
+//! | `tasks` | async tasks that wait |
 //!
 //! A source is registered when somebody first has to wait for it: until then it costs nothing, and conversions, which must
 //! not fail, need not register. epoll reports at once what a new source is ready for, so nothing is missed.
@@ -13,20 +20,25 @@
 //! The discipline of edges: [`seen`](Source::seen) first, then the system call, and after `WouldBlock` [`wait`](Source::wait)
 //! with what was seen.
 
+mod places;
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+mod tasks;
+
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use gosched_primitives::{Direction, Edges, Tasks, WaitNode, Woken};
 
-use super::slab::{PlaceNumber, find};
-use super::{POLLER, PollerMade, READY, count_left, count_waiter, poller};
-use crate::context;
+use crate::clock::now;
+use crate::g::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
+use crate::netpoll::{PlaceNumber, PollerMade, READY, count_left, count_waiter, existing, find, poller};
 use crate::panics::InTurn;
-use crate::sched::{Caller, Inside, Interruptible, Limit, MayWait, SCHED, Visitor};
+use crate::sched::{Caller, Inside, Interruptible, Limit, MayWait, SCHED, Visitor, context_has_ended};
 use crate::sys::epoll::Epoll;
-use crate::timers::now;
-use crate::waiter::{INTERRUPTED, TIMED_OUT, WaitReason};
+
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub(crate) use tasks::Promised;
 
 /// How a wait for a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +55,7 @@ pub(crate) enum SourceWaited {
 /// Makes the poller, unless there is one: so that it does not lack a descriptor when somebody has to wait.
 #[inline]
 pub(crate) fn prepare() -> io::Result<()> {
-    match POLLER.get() {
+    match existing() {
         Some(_) => Ok(()),
         None => made_poller().map(drop),
     }
@@ -63,16 +75,16 @@ fn made_poller() -> io::Result<&'static Epoll> {
 /// descriptor is closed or given away.
 pub(crate) struct Source<S> {
     // Dropped before the descriptor is.
-    pub(super) slot: RegisteredFd,
+    slot: RegisteredFd,
     io: S,
 }
 
 /// The registration of a descriptor that is open for as long as this lives.
-pub(super) struct RegisteredFd {
+struct RegisteredFd {
     registration: AtomicU64,
     /// The edges whose bytes have all been read, if that is known.
     #[cfg(any(feature = "futures-io", feature = "hyper"))]
-    pub(super) drained: AtomicU64,
+    drained: AtomicU64,
     fd: RawFd,
 }
 
@@ -82,7 +94,7 @@ const NOT_DRAINED: u64 = u64::MAX;
 
 /// What had been reported when something was tried. `None`: the source was not registered yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SeenEdges(pub(super) Option<(u64, Edges)>);
+pub(crate) struct SeenEdges(Option<(u64, Edges)>);
 
 impl<S: AsFd> Source<S> {
     /// Not registered.
@@ -125,7 +137,7 @@ impl<S: AsFd> Source<S> {
 /// How a wait with `limit` ends if it ends before it begins.
 #[cold]
 fn over_already(limit: Limit) -> Option<SourceWaited> {
-    if limit.interruptible == Interruptible::Yes && context::current_error().is_some() {
+    if limit.interruptible == Interruptible::Yes && context_has_ended() {
         return Some(SourceWaited::Interrupted);
     }
     limit.deadline.filter(|when| *when <= now()).map(|_| SourceWaited::TimedOut)
@@ -190,7 +202,7 @@ impl RegisteredFd {
     }
 
     /// The registration, and the edges to wait beyond; `None`: try again.
-    pub(super) fn registered(
+    fn registered(
         &self,
         direction: Direction,
         SeenEdges(seen): SeenEdges,
@@ -230,7 +242,7 @@ impl RegisteredFd {
     /// Takes the source out of the poller: before its descriptor is closed or given away.
     fn deregister(&self) {
         if self.registration.load(Ordering::Relaxed) != 0
-            && let Some(poller) = POLLER.get()
+            && let Some(poller) = existing()
         {
             // Not in the child of a fork, where it would take the parent's registration away: entering ends that process.
             drop(Visitor::enter());

@@ -32,7 +32,7 @@ impl Probe {
     }
 
     /// Whether the thread is blocked in the kernel.
-    pub(super) fn is_blocked(&self, tid: i32) -> bool {
+    pub(crate) fn is_blocked(&self, tid: i32) -> bool {
         let mut asked = self.0.lock();
         if let ProbedFile::Unopened = asked.file {
             asked.file = TaskFile::open(tid).map_or(ProbedFile::Unavailable, ProbedFile::Open);

@@ -1,6 +1,6 @@
 //! Who waits, in three kinds (D6): a goroutine, a foreign thread, an async task. Every blocking primitive keeps
 //! [`Waiter`]s and knows nothing else of the scheduler; a [`Caller`](crate::sched::Caller) makes them, [`Waiter::wake`] ends
-//! the wait.
+//! the wait. (What wakes and what tells the monitor is in `sched/park.rs`.)
 //!
 //! Invariants:
 //! - A waiter is woken at most once, by whoever took it out of the primitive's queue. Waking is by value.
@@ -15,9 +15,7 @@ use std::sync::Arc;
 
 use gosched_primitives::{Claim, Lock, Note, Outcome, TokenWord, Wake};
 
-use crate::g::G;
-use crate::sched;
-use crate::sysmon;
+use super::G;
 
 /// Why a goroutine waits, in Go's words where Go has one (S48).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,17 +90,6 @@ pub(crate) enum Waiter {
 // SAFETY: the pointer leads to a type-stable header whose wake-up is the holder's right alone.
 unsafe impl Send for Waiter {}
 
-impl Waiter {
-    /// Ends the wait.
-    pub(crate) fn wake(self) {
-        match self {
-            Waiter::Goroutine(g) => sched::ready_any(g),
-            Waiter::Thread(parker) => parker.wake(),
-            Waiter::Async(waker) => waker.wake(),
-        }
-    }
-}
-
 /// A wait that several may end: the first to claim it wakes the waiter.
 pub(crate) type Ticket = Claim<Waiter>;
 
@@ -124,18 +111,6 @@ pub(crate) trait Signal: Send + Sync {
 pub(crate) struct BoxedWaiter {
     pub(crate) waiter: Option<Waiter>,
     pub(crate) signal: Option<Arc<dyn Signal>>,
-}
-
-impl BoxedWaiter {
-    /// Tells them. A waker is user code.
-    pub(crate) fn wake(self) {
-        if let Some(signal) = self.signal {
-            signal.raise();
-        }
-        if let Some(waiter) = self.waiter {
-            waiter.wake();
-        }
-    }
 }
 
 /// A thread that is not ours, as we know it: where it sleeps, its park token, its name. One per thread.
@@ -226,17 +201,16 @@ impl ThreadParker {
         ThreadParker::of_thread();
     }
 
-    /// Sleeps until the one `wake` of this wait.
-    pub(crate) fn sleep(&self) {
-        if self.count_in() {
-            sysmon::wake_up();
-        }
+    /// Sleeps until the one `wake` of this wait. It was counted (`ThreadParker::sleep`, which is
+    /// `sched/park.rs`).
+    pub(crate) fn sleep_counted(&self) {
         self.note.sleep();
         self.note.clear();
     }
 
-    /// Counts the thread as waiting without limit, unless it is woken already.
-    fn count_in(&self) -> bool {
+    /// Counts the thread as waiting without limit, unless it is woken already. Whether it was
+    /// counted: the monitor is to be told.
+    pub(crate) fn count_in(&self) -> bool {
         let mut foreign = FOREIGN.lock();
         let waits = !self.note.is_set();
         if waits {

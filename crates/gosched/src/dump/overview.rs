@@ -1,0 +1,43 @@
+//! What a dump asks of the scheduler, which lies above: all there are, and what its books say.
+
+use std::sync::OnceLock;
+
+use gosched_primitives::Idle;
+
+use crate::g::G;
+use crate::m::M;
+use crate::p::P;
+
+/// The scheduler, for those who only look. May be asked at any time, by any thread.
+pub(crate) trait Overview: Sync {
+    /// All headers, alive or not.
+    fn gs(&self) -> Box<dyn Iterator<Item = &'static G> + '_>;
+
+    /// All Ms that have a thread.
+    fn ms(&self) -> Box<dyn Iterator<Item = &'static M> + '_>;
+
+    /// All Ps there ever were.
+    fn ps(&self) -> Box<dyn Iterator<Item = &'static P> + '_>;
+
+    fn books(&self) -> Books;
+}
+
+/// How many there are of what.
+pub(crate) struct Books {
+    pub(crate) procs: u32,
+    pub(crate) idle: Idle,
+    pub(crate) runq_len: usize,
+    pub(crate) goroutines: usize,
+}
+
+static SCHEDULER: OnceLock<&'static dyn Overview> = OnceLock::new();
+
+/// This is the scheduler that dumps are of.
+pub(super) fn set_scheduler(scheduler: &'static dyn Overview) {
+    SCHEDULER.get_or_init(|| scheduler);
+}
+
+/// The scheduler, once it has started.
+pub(super) fn scheduler() -> Option<&'static dyn Overview> {
+    SCHEDULER.get().copied()
+}
