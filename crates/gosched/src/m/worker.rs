@@ -148,8 +148,8 @@ impl Worker {
     pub(crate) fn acquire_p(&mut self, mut p: OwnedP) {
         p.start(self.m());
         p.note_cpu(cpu::current());
-        self.m.0.set_p(Some(&p));
-        if self.m.owner.intr() == Intr::Taken {
+        self.m.0.set_p(Some(p.shared()));
+        if self.m.owner.found() == Intr::Taken {
             self.m.owner.regain();
         }
         self.p = Some(p);

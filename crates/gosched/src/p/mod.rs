@@ -10,7 +10,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-use gosched_primitives::{Linked, List, NextSlot, Ring, Spinning};
+use gosched_primitives::{AtomicRef, Linked, List, NextSlot, Ring, Spinning};
 use gosched_switch::StackCache;
 
 use crate::g::G;
@@ -25,7 +25,7 @@ pub(crate) use owned::{OwnedP, PList, PMailbox, Resting};
 pub(crate) struct P {
     pub(crate) id: u32,
     status: AtomicU32,
-    m: AtomicPtr<M>,
+    m: AtomicRef<M>,
     link: AtomicPtr<P>,
     /// Whether the new M that this P waits for will be a spinner.
     start_spinning: AtomicBool,
@@ -116,7 +116,7 @@ impl P {
         P {
             id,
             status: AtomicU32::new(PStatus::Dead as u32),
-            m: AtomicPtr::new(core::ptr::null_mut()),
+            m: AtomicRef::none(),
             link: AtomicPtr::new(core::ptr::null_mut()),
             start_spinning: AtomicBool::new(false),
             sched_tick: AtomicU32::new(0),
@@ -143,6 +143,8 @@ impl P {
         }
     }
 
+    /// What becomes of it. Only a hint, by which nobody may touch what the owner has: that takes the ownership word, or
+    /// [`win`](P::win).
     pub(crate) fn status(&self) -> PStatus {
         match self.status.load(Ordering::Relaxed) {
             0 => PStatus::Idle,
@@ -202,8 +204,7 @@ impl P {
 
     /// The M that runs this P, if one does. A hint to all but the owner.
     pub(crate) fn m(&self) -> Option<&'static M> {
-        // SAFETY: Ms are never freed.
-        unsafe { self.m.load(Ordering::Relaxed).as_ref() }
+        self.m.get()
     }
 
     /// Notes a spinner's place for the M that will be made for this P.

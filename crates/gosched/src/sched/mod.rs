@@ -189,7 +189,8 @@ impl Sched {
     /// The number of Ps.
     #[inline]
     pub(crate) fn procs(&self) -> u32 {
-        self.procs.load(Ordering::Relaxed)
+        // ORDERING: Acquire pairs with the Release in `resize`: who sees a number sees so many Ps.
+        self.procs.load(Ordering::Acquire)
     }
 
     /// Whether new goroutines are to stand behind woken ones, because some compute while others wait. By the monitor.
@@ -226,7 +227,8 @@ impl Sched {
 
     /// All Ms that have a thread (S5).
     pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
-        // ORDERING: Acquire pairs with the Release in `list_m`.
+        // ORDERING: Acquire pairs with the Release in `list_m`: of the M that is found first, and of all before it, since every one
+        // that was put in front was so by a compare-and-swap on what the one before had stored.
         // SAFETY: Ms are never freed.
         let first = unsafe { self.all_m.load(Ordering::Acquire).as_ref() };
         core::iter::successors(first, |m| {

@@ -40,7 +40,8 @@ impl Sched {
             }
         }
         self.runq.gather(n as usize);
-        self.procs.store(n, Ordering::Relaxed);
+        // ORDERING: Release pairs with the Acquire in `procs`.
+        self.procs.store(n, Ordering::Release);
         for id in n..before {
             if let Some(mut p) = self.p(id).and_then(|p| p.win(Resting::Stopped)) {
                 self.empty(&mut p);
