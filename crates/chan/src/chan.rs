@@ -204,6 +204,9 @@ impl<T, W> ChanState<T, W> {
     }
 
     /// Takes the value of the first waiting sender.
+    ///
+    /// # Safety
+    /// A `T` can be written to `slot`.
     unsafe fn take_from_sender(&mut self, slot: *mut T, offers: Offers) -> Received<W> {
         while let Some(first) = self.senders.first() {
             if offers == Offers::Decline && first.slot().is_null() && first.is_open() {

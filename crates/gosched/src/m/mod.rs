@@ -128,12 +128,17 @@ pub(crate) struct MOwn {
     pub(crate) loop_sp: usize,
 }
 
-// SAFETY: `own` is reached through a `Worker` only.
+// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by `OwnM::own` alone, which takes a mutable
+// borrow of what only a `Worker` has: that is not `Send`, is made on the M's thread, and is one at a time (`Worker::assume`). When an
+// M gets another thread, the last one's worker was given up before `put_spare_m`, and the next one's is made after `take_spare_m`,
+// under the same lock.
 unsafe impl Sync for M {}
-// SAFETY: an M is created on one thread and used by another from then on.
+// SAFETY: nothing in it belongs to the thread that made it: registers, stacks, headers and the memory of a signal stack are used by
+// whichever thread the M has.
 unsafe impl Send for M {}
 
-// SAFETY: `idle_link` is used for the list of idle Ms and that of ended ones; no M is in both.
+// SAFETY: always the same field, which only lists write to. An M is put into one by its own thread while it runs (`stop_m`), or when it
+// has no thread (`put_spare_m`); it gets to run, or a thread, by being taken out.
 unsafe impl Linked for M {
     fn link(&self) -> &AtomicPtr<M> {
         &self.idle_link

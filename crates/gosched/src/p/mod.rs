@@ -98,12 +98,14 @@ impl PStatus {
     }
 }
 
-// SAFETY: `own` is reached through the one `OwnedP` only.
+// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by `OwnedP::own` alone, which takes a mutable
+// borrow of the one `OwnedP`. Who has that is passed on by ways that order memory (`owned.rs`).
 unsafe impl Sync for P {}
-// SAFETY: as above.
+// SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for P {}
 
-// SAFETY: `link` is used by `PList` only, and a P in one of those has no owner who could put it into another.
+// SAFETY: always the same field, which only lists write to. A P is put into one by giving its `OwnedP` up (`PList`), which comes back
+// when it is taken out: in between nobody can put it into another.
 unsafe impl Linked for P {
     fn link(&self) -> &AtomicPtr<P> {
         &self.link
@@ -111,7 +113,7 @@ unsafe impl Linked for P {
 }
 
 impl P {
-    /// A P that is dead, as one that fell away: `resize` brings it to life.
+    /// A P that is dead, as one that fell away: `Sched::resize` brings it to life.
     pub(crate) fn new(id: u32, stacks: gosched_switch::StackClass) -> P {
         P {
             id,

@@ -85,7 +85,7 @@ impl PList {
     }
 
     pub(crate) fn push_front(&mut self, p: OwnedP) {
-        // SAFETY: Ps are never freed; one that had an owner is on no list.
+        // SAFETY: Ps are never freed; this one has an owner, the caller, so it is on no list.
         unsafe { self.0.push_front(NonNull::from(p.0)) };
     }
 
@@ -177,7 +177,7 @@ impl OwnedP {
     /// The caches.
     #[inline]
     pub(crate) fn own(&mut self) -> &mut POwn {
-        // SAFETY: there is one `OwnedP` of this P, and it is borrowed for as long.
+        // SAFETY: there is one `OwnedP` of this P (`OwnedP::assume`), and it is borrowed for as long.
         unsafe { &mut *self.0.own.get() }
     }
 

@@ -217,7 +217,7 @@ impl Sched {
 
     /// Keeps an M without a thread.
     pub(crate) fn put_spare_m(&self, m: &'static M) {
-        // SAFETY: Ms are never freed; one without a thread is on no list.
+        // SAFETY: Ms are never freed. This one is on no list: it was taken out, or made, for the thread that has ended or was refused.
         unsafe { self.lock.lock().spare_ms.push_front(NonNull::from(m)) };
     }
 
