@@ -94,7 +94,7 @@ pub(crate) use scope_group::ScopeGroup;
 pub(crate) use spawn::{CountedAtEnd, Prepared, Role, Spawn, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
 use stackless::Stackless;
-pub(crate) use start::{ensure_started, is_forked, started_procs};
+pub(crate) use start::{default_class, ensure_started, is_forked, started_procs};
 use stop_world::WorldState;
 pub(crate) use stop_world::{LONGEST_STOP, Stopped};
 pub(crate) use take::{Candidate, heavy_barrier};

@@ -66,7 +66,7 @@ pub(crate) fn started_procs() -> usize {
 
 /// The class of stacks for goroutines that ask for nothing else. Valid once started.
 #[inline]
-pub(super) fn default_class() -> StackClass {
+pub(crate) fn default_class() -> StackClass {
     config::settings().stack
 }
 
@@ -95,6 +95,9 @@ fn start(settings: &'static Settings) {
 }
 
 /// In the child of a fork: this thread is nobody's M, and the runtime is dead.
+///
+/// # Safety
+/// Called by the system, in the child, before `fork` returns there.
 unsafe extern "C" fn forked() {
     current::set(None);
     dump::forked();
