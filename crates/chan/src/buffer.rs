@@ -211,8 +211,8 @@ impl<T> Buffer<T> {
         Ok(())
     }
 
-    /// Puts a value behind those in the first ring, which is full, or there are more behind it: into the last ring of the chain, or a
-    /// new one.
+    /// Puts a value behind those in the first ring, which is full, or there are more behind it:
+    /// into the last ring of the chain, or a new one.
     ///
     /// # Safety
     /// As for [`push`](Buffer::push).

@@ -24,8 +24,8 @@ pub fn dump(headline: &str) {
     write_stderr(dump::all(headline).as_bytes());
 }
 
-/// Whether the calling thread is one of ours and inside the runtime: for an allocator that watches where it is called from. Enters
-/// nothing, allocates nothing.
+/// Whether the calling thread is one of ours and inside the runtime: for an allocator that watches
+/// where it is called from. Enters nothing, allocates nothing.
 pub fn is_inside_runtime() -> bool {
     crate::m::current::current().is_some_and(|m| m.owner.in_runtime())
 }

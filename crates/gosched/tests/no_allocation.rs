@@ -1,8 +1,10 @@
-//! Nothing allocates and nothing frees inside the runtime (ARCHITECTURE.md), nor does the monitor: what is in there holds locks, and
-//! the user's allocator is the user's code. An allocator that watches ends the process when it is called there; everything that enters
-//! the runtime is driven under it, with 1, 2 and 8 Ps.
+//! Nothing allocates and nothing frees inside the runtime (ARCHITECTURE.md), nor does the monitor:
+//! what is in there holds locks, and the user's allocator is the user's code. An allocator that
+//! watches ends the process when it is called there; everything that enters the runtime is driven
+//! under it, with 1, 2 and 8 Ps.
 //!
-//! Seen to fail (2026-11-18): with a `Box` made in `Sched::resize`, in `Sched::put_global_one`, and in `Monitor::tick`.
+//! Seen to fail (2026-11-18): with a `Box` made in `Sched::resize`, in `Sched::put_global_one`, and
+//! in `Monitor::tick`.
 
 mod common;
 
@@ -76,8 +78,8 @@ static ALLOCATOR: Watched = Watched;
 const SOON: Duration = Duration::from_millis(1);
 const NEVER: Duration = Duration::from_secs(100);
 
-/// Runs `body` as the main goroutine of a process of its own, with 1, 2 and 8 Ps, twice: what is made at first use, too, and what
-/// is used again.
+/// Runs `body` as the main goroutine of a process of its own, with 1, 2 and 8 Ps, twice: what is
+/// made at first use, too, and what is used again.
 fn drive(test: &'static str, body: fn()) {
     for procs in [1, 2, 8] {
         let run = || {

@@ -1,5 +1,5 @@
-//! What the sources promise of themselves, and the compiler does not check: where a status may change,
-//! what unsafe functions ask of their callers, and where rules are called.
+//! What the sources promise of themselves, and the compiler does not check: where a status may
+//! change, what unsafe functions ask of their callers, and where rules are called.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,9 +92,11 @@ fn without_contract(text: &str) -> Vec<&str> {
     missing.map(|at| lines[at].trim()).collect()
 }
 
-/// Every unsafe function says what its caller promises, also one that is private, of which the compiler's lint knows nothing.
+/// Every unsafe function says what its caller promises, also one that is private, of which the
+/// compiler's lint knows nothing.
 ///
-/// Seen to fail: with the contract of `Chan`'s `take_from_sender` taken away, and before those were written that were missing.
+/// Seen to fail: with the contract of `Chan`'s `take_from_sender` taken away, and before those were
+/// written that were missing.
 #[test]
 fn unsafe_functions_have_contracts() {
     let found = without_contract(concat!(

@@ -1,11 +1,12 @@
-//! A pointer that its owner shows to others: which P an M has, which M runs a P or a goroutine, in whose heap a timer is.
+//! A pointer that its owner shows to others: which P an M has, which M runs a P or a goroutine, in
+//! whose heap a timer is.
 //!
-//! What is pointed at lives for ever, so whoever reads an old pointer harms nobody. The reader may be the first of its thread to
-//! meet what it finds: a thread or a P that was made after it last took any lock. So the pointer itself carries what was written
-//! before it was shown.
+//! What is pointed at lives for ever, so whoever reads an old pointer harms nobody. The reader may
+//! be the first of its thread to meet what it finds: a thread or a P that was made after it last
+//! took any lock. So the pointer itself carries what was written before it was shown.
 //!
-//! Invariant: only shared references that live for ever go in. What comes out is a hint of where something was; who *owns* what
-//! is pointed at is said elsewhere.
+//! Invariant: only shared references that live for ever go in. What comes out is a hint of where
+//! something was; who *owns* what is pointed at is said elsewhere.
 
 use crate::sync::{AtomicPtr, Ordering, const_fn};
 use std::ptr::null_mut;

@@ -160,16 +160,17 @@ impl Owner {
         self.in_rt.store(0, Ordering::Release);
     }
 
-    /// Whether the M is in the runtime. To takers a hint: such an M need not be tried. To whoever has closed a gate
-    /// ([`Conditions`](crate::Conditions)), after a heavy barrier, the answer: an M that is out has done what it did inside.
+    /// Whether the M is in the runtime. To takers a hint: such an M need not be tried. To whoever
+    /// has closed a gate ([`Conditions`](crate::Conditions)), after a heavy barrier, the answer: an
+    /// M that is out has done what it did inside.
     #[inline]
     pub fn in_runtime(&self) -> bool {
         // ORDERING: partner is the release in `exit`.
         self.in_rt.load(Ordering::Acquire) != 0
     }
 
-    /// What `intr` says, to whoever decides by it whether the M has its P: if that is gone, it sees what the taker did before it
-    /// took it.
+    /// What `intr` says, to whoever decides by it whether the M has its P: if that is gone, it sees
+    /// what the taker did before it took it.
     pub fn found(&self) -> Intr {
         // ORDERING: partner is the CAS to TAKEN in `finish_retake`, as in `settle`.
         Intr::unpack(self.intr.load(Ordering::Acquire))

@@ -279,7 +279,8 @@ impl<W> Readiness<W> {
         }
     }
 
-    /// The present use. Under the lock, or by whoever has got this state from the last user: it changes under the lock.
+    /// The present use. Under the lock, or by whoever has got this state from the last user: it
+    /// changes under the lock.
     pub fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }

@@ -1,10 +1,12 @@
-//! Model of a gate (`Conditions` and `Owner` together): a worker without a P never uses what whoever has closed the gate changes at
-//! the same time, and sees the change when it finds the gate open again. The fence mode of the barrier, as in `loom_owner.rs`.
+//! Model of a gate (`Conditions` and `Owner` together): a worker without a P never uses what
+//! whoever has closed the gate changes at the same time, and sees the change when it finds the gate
+//! open again. The fence mode of the barrier, as in `loom_owner.rs`.
 //!
 //! What is changed is a cell: loom reports any two uses that are not ordered.
 //!
 //! Seen to fail (2026-11-18):
-//! - `Owner::in_runtime` `Relaxed`, or `Owner::exit` `Relaxed`: what the worker did inside is not over for the closer;
+//! - `Owner::in_runtime` `Relaxed`, or `Owner::exit` `Relaxed`: what the worker did inside is not
+//!   over for the closer;
 //! - `Conditions::has` `Relaxed`: the worker does not see the change;
 //! - the closer looks who is inside before it sets the condition.
 

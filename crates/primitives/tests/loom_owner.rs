@@ -206,8 +206,9 @@ fn an_announced_call_is_not_retaken() {
     });
 }
 
-/// The taker notes something before it takes, and the M, when it finds its P gone without settling anything, reads and forgets that;
-/// the next taker notes anew. (The counts of Ms without a P, and why they are.)
+/// The taker notes something before it takes, and the M, when it finds its P gone without settling
+/// anything, reads and forgets that; the next taker notes anew. (The counts of Ms without a P, and
+/// why they are.)
 #[test]
 fn who_finds_its_p_gone_sees_what_the_taker_did() {
     check(6, || {

@@ -192,7 +192,8 @@ fn no_stack_is_lost_between_caches_on_many_threads() {
     assert_eq!(all.iter().map(Stack::high).collect::<HashSet<_>>().len(), all.len());
 }
 
-/// Conservation: very many caches give back the untouched stacks that they had, more ranges than the pool has places for.
+/// Conservation: very many caches give back the untouched stacks that they had, more ranges than
+/// the pool has places for.
 ///
 /// Seen to fail (2026-11-18): with a range dropped for which there is no place.
 #[test]

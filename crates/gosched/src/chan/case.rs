@@ -234,7 +234,8 @@ unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> 
 /// Gives a value to the receiver that waits for it.
 ///
 /// # Safety
-/// The receiver was claimed for a send to this channel, with this waiter, and gets a value, or is disappointed, once.
+/// The receiver was claimed for a send to this channel, with this waiter, and gets a value, or is
+/// disappointed, once.
 unsafe fn deliver<T>(
     chan: &Chan<T, Waiter>,
     receiver: NonNull<Sudog<Waiter>>,

@@ -143,7 +143,8 @@ impl Asker {
             }
         }
         self.way == Way::Open
-            // ORDERING: Acquire pairs with the Release in `on_signal`: a handler that answered too late is through with the buffer.
+            // ORDERING: Acquire pairs with the Release in `on_signal`: a handler that answered too
+            // late is through with the buffer.
             && STATE.load(Ordering::Acquire) != BUSY
             && handler::is_installed(SIGNAL, on_signal) == Installed::Yes
     }

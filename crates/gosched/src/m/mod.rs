@@ -128,17 +128,19 @@ pub(crate) struct MOwn {
     pub(crate) loop_sp: usize,
 }
 
-// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by `OwnM::own` alone, which takes a mutable
-// borrow of what only a `Worker` has: that is not `Send`, is made on the M's thread, and is one at a time (`Worker::assume`). When an
-// M gets another thread, the last one's worker was given up before `put_spare_m`, and the next one's is made after `take_spare_m`,
-// under the same lock.
+// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by
+// `OwnM::own` alone, which takes a mutable borrow of what only a `Worker` has: that is not `Send`,
+// is made on the M's thread, and is one at a time (`Worker::assume`). When an M gets another
+// thread, the last one's worker was given up before `put_spare_m`, and the next one's is made after
+// `take_spare_m`, under the same lock.
 unsafe impl Sync for M {}
-// SAFETY: nothing in it belongs to the thread that made it: registers, stacks, headers and the memory of a signal stack are used by
-// whichever thread the M has.
+// SAFETY: nothing in it belongs to the thread that made it: registers, stacks, headers and the
+// memory of a signal stack are used by whichever thread the M has.
 unsafe impl Send for M {}
 
-// SAFETY: always the same field, which only lists write to. An M is put into one by its own thread while it runs (`stop_m`), or when it
-// has no thread (`put_spare_m`); it gets to run, or a thread, by being taken out.
+// SAFETY: always the same field, which only lists write to. An M is put into one by its own thread
+// while it runs (`stop_m`), or when it has no thread (`put_spare_m`); it gets to run, or a thread,
+// by being taken out.
 unsafe impl Linked for M {
     fn link(&self) -> &AtomicPtr<M> {
         &self.idle_link
@@ -188,7 +190,8 @@ impl M {
         self.life.load(Ordering::Relaxed) != Life::Ended as u32
     }
 
-    /// The kernel's id of its thread; 0 while it has none. Who was led here by a P sees it: the thread stored it before that.
+    /// The kernel's id of its thread; 0 while it has none. Who was led here by a P sees it: the
+    /// thread stored it before that.
     pub(crate) fn tid(&self) -> i32 {
         self.tid.load(Ordering::Relaxed)
     }
@@ -216,8 +219,9 @@ impl M {
 
     /// Notes why the P is taken, or that it is not; returns what was noted.
     pub(crate) fn set_taken(&self, taken: Taken) -> Taken {
-        // Relaxed: the ownership word orders it. The taker notes before it makes the word TAKEN; the M, which acquires that, takes
-        // the note back before it makes the word NONE, which the next taker acquires.
+        // Relaxed: the ownership word orders it. The taker notes before it makes the word TAKEN;
+        // the M, which acquires that, takes the note back before it makes the word NONE, which the
+        // next taker acquires.
         match self.taken.swap(taken as u32, Ordering::Relaxed) {
             0 => Taken::No,
             1 => Taken::Computing,
@@ -256,7 +260,8 @@ impl M {
         self.next_p.take()
     }
 
-    /// Only its own thread decides by it; whoever sets it for an M that sleeps does so before the note is woken.
+    /// Only its own thread decides by it; whoever sets it for an M that sleeps does so before the
+    /// note is woken.
     pub(crate) fn is_spinning(&self) -> bool {
         self.spinning.load(Ordering::Relaxed)
     }

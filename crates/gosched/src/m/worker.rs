@@ -52,8 +52,8 @@ impl OwnM {
     /// What belongs to the thread.
     #[inline]
     pub(crate) fn own(&mut self) -> &mut MOwn {
-        // SAFETY: an `OwnM` is part of a `Worker`, of which there is one for this M (`Worker::assume`), and it is borrowed for as
-        // long.
+        // SAFETY: an `OwnM` is part of a `Worker`, of which there is one for this M
+        // (`Worker::assume`), and it is borrowed for as long.
         unsafe { &mut *self.0.own.get() }
     }
 

@@ -98,14 +98,16 @@ impl PStatus {
     }
 }
 
-// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by `OwnedP::own` alone, which takes a mutable
-// borrow of the one `OwnedP`. Who has that is passed on by ways that order memory (`owned.rs`).
+// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by
+// `OwnedP::own` alone, which takes a mutable borrow of the one `OwnedP`. Who has that is passed on
+// by ways that order memory (`owned.rs`).
 unsafe impl Sync for P {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for P {}
 
-// SAFETY: always the same field, which only lists write to. A P is put into one by giving its `OwnedP` up (`PList`), which comes back
-// when it is taken out: in between nobody can put it into another.
+// SAFETY: always the same field, which only lists write to. A P is put into one by giving its
+// `OwnedP` up (`PList`), which comes back when it is taken out: in between nobody can put it into
+// another.
 unsafe impl Linked for P {
     fn link(&self) -> &AtomicPtr<P> {
         &self.link
@@ -145,8 +147,8 @@ impl P {
         }
     }
 
-    /// What becomes of it. Only a hint, by which nobody may touch what the owner has: that takes the ownership word, or
-    /// [`win`](P::win).
+    /// What becomes of it. Only a hint, by which nobody may touch what the owner has: that takes
+    /// the ownership word, or [`win`](P::win).
     pub(crate) fn status(&self) -> PStatus {
         match self.status.load(Ordering::Relaxed) {
             0 => PStatus::Idle,

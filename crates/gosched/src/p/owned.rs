@@ -100,7 +100,8 @@ impl PList {
     }
 }
 
-/// Room for one P that somebody gives to an M, who knows by its note, or by its start, that it is there.
+/// Room for one P that somebody gives to an M, who knows by its note, or by its start, that it is
+/// there.
 pub(crate) struct PMailbox(AtomicPtr<P>);
 
 impl PMailbox {
@@ -115,7 +116,8 @@ impl PMailbox {
     }
 
     pub(crate) fn take(&self) -> Option<OwnedP> {
-        // ORDERING: Acquire pairs with the Release in `put`: the next owner sees what was done to the P.
+        // ORDERING: Acquire pairs with the Release in `put`: the next owner sees what was done to
+        // the P.
         let p = self.0.swap(core::ptr::null_mut(), Ordering::Acquire);
         // SAFETY: Ps are never freed. `put` gave the value up, and the swap takes it once.
         unsafe { p.as_ref().map(|p| OwnedP::assume(p)) }
@@ -177,7 +179,8 @@ impl OwnedP {
     /// The caches.
     #[inline]
     pub(crate) fn own(&mut self) -> &mut POwn {
-        // SAFETY: there is one `OwnedP` of this P (`OwnedP::assume`), and it is borrowed for as long.
+        // SAFETY: there is one `OwnedP` of this P (`OwnedP::assume`), and it is borrowed for as
+        // long.
         unsafe { &mut *self.0.own.get() }
     }
 

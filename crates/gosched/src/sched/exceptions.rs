@@ -19,8 +19,9 @@ impl Exceptions {
         Exceptions(Conditions::none())
     }
 
-    /// Whether the world is to be stopped. A hint but under `SCHED.lock`, and to those who have no P (`stop_world.rs`): if one of
-    /// those finds the bit clear after a stop, it sees what was done meanwhile.
+    /// Whether the world is to be stopped. A hint but under `SCHED.lock`, and to those who have no
+    /// P (`stop_world.rs`): if one of those finds the bit clear after a stop, it sees what was done
+    /// meanwhile.
     #[inline]
     pub(super) fn is_stopping(&self) -> bool {
         self.0.has(STOP)

@@ -206,7 +206,8 @@ impl Sched {
     /// off before.
     pub(crate) fn end_m(&self, worker: Worker) {
         let m = {
-            // The monitor, if it looks at this M just now, is through with it after this, and finds it without a thread.
+            // The monitor, if it looks at this M just now, is through with it after this, and finds
+            // it without a thread.
             let _taker = self.taker.lock();
             worker.m().probe.close();
             worker.end()
@@ -217,7 +218,8 @@ impl Sched {
 
     /// Keeps an M without a thread.
     pub(crate) fn put_spare_m(&self, m: &'static M) {
-        // SAFETY: Ms are never freed. This one is on no list: it was taken out, or made, for the thread that has ended or was refused.
+        // SAFETY: Ms are never freed. This one is on no list: it was taken out, or made, for the
+        // thread that has ended or was refused.
         unsafe { self.lock.lock().spare_ms.push_front(NonNull::from(m)) };
     }
 

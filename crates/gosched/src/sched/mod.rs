@@ -227,8 +227,9 @@ impl Sched {
 
     /// All Ms that have a thread (S5).
     pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
-        // ORDERING: Acquire pairs with the Release in `list_m`: of the M that is found first, and of all before it, since every one
-        // that was put in front was so by a compare-and-swap on what the one before had stored.
+        // ORDERING: Acquire pairs with the Release in `list_m`: of the M that is found first, and
+        // of all before it, since every one that was put in front was so by a compare-and-swap on
+        // what the one before had stored.
         // SAFETY: Ms are never freed.
         let first = unsafe { self.all_m.load(Ordering::Acquire).as_ref() };
         core::iter::successors(first, |m| {

@@ -1,7 +1,7 @@
 //! The number of Ps (S6, S43): made at first use, changed while the world is stopped.
 //!
-//! Ps and the orders to steal in are allocated *before* the world is stopped, by whoever asks for them, outside the runtime:
-//! [`MadePs`] says that it was done.
+//! Ps and the orders to steal in are allocated *before* the world is stopped, by whoever asks for
+//! them, outside the runtime: [`MadePs`] says that it was done.
 //!
 //! Invariant: Ps are numbered from 0 without a gap, and never freed: one that falls away is *dead*, owned by nobody, with
 //! empty queues and caches, and its timer heap closed; the next time that many are wanted it is used again. Its counters
@@ -22,7 +22,8 @@ use crate::p::{OwnedP, P, Resting};
 pub(crate) struct MadePs(u32);
 
 impl Sched {
-    /// Sees to it that there are `n` Ps, the new ones dead. Allocates, so it is called outside the runtime.
+    /// Sees to it that there are `n` Ps, the new ones dead. Allocates, so it is called outside the
+    /// runtime.
     pub(crate) fn make_ps(&self, n: u32, stacks: StackClass) -> MadePs {
         let order = &self.steal_orders[n as usize];
         if order.get().is_none() {
@@ -41,7 +42,8 @@ impl Sched {
     fn add_p(&self, p: Box<P>) {
         let place = &self.all_p[p.id as usize];
         let p = Box::into_raw(p);
-        // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole. (What a failure finds is not followed here.)
+        // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole. (What a failure
+        // finds is not followed here.)
         let listed =
             place.compare_exchange(core::ptr::null_mut(), p, Ordering::Release, Ordering::Relaxed).is_ok();
         if !listed {
@@ -63,7 +65,8 @@ impl Sched {
         }
     }
 
-    /// Makes it so many Ps, all *stopped*. What dropped ones had queued goes to the global queue. Allocates nothing.
+    /// Makes it so many Ps, all *stopped*. What dropped ones had queued goes to the global queue.
+    /// Allocates nothing.
     ///
     /// By whoever has stopped the world, or before there is one.
     pub(super) fn resize(&self, &MadePs(n): &MadePs) {

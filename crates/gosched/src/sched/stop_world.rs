@@ -256,8 +256,8 @@ impl Sched {
         self.stop_m(g0);
     }
 
-    /// Gives the Ps back, as many as there are to be: those with work to Ms, the others to the idle list; one to the caller, if it is a
-    /// goroutine, its own if that still exists.
+    /// Gives the Ps back, as many as there are to be: those with work to Ms, the others to the idle
+    /// list; one to the caller, if it is a goroutine, its own if that still exists.
     #[doc(alias = "startTheWorldWithSema")]
     fn start_the_world(&self, change: Option<&MadePs>, worker: Option<&mut Worker>, own: Option<&'static P>) {
         if let Some(made) = change {

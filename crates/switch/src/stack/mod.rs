@@ -12,15 +12,16 @@
 //!              ^ high() - 4096                              (only while free)      ^ top()           ^ high()
 //! ```
 //!
-//! Files, each using only those before it: `class` (sizes), `slab` (mappings), `ranges` (those not handed out yet), `guard` (three rungs), `canary` (how
-//! deep was it used), `magazine` (lists inside free stacks), `pool` (shared, locked), `cache` (one owner, no lock).
+//! Files, each using only those before it: `class` (sizes), `slab` (mappings), `ranges` (those not
+//! handed out yet), `guard` (three rungs), `canary` (how deep was it used), `magazine` (lists inside
+//! free stacks), `pool` (shared, locked), `cache` (one owner, no lock).
 //!
 //! Invariants:
 //!
 //! - A [`Stack`] is the only handle on its memory. In the lists below it exists as a value inside a free stack.
 //! - Every stack has its guard from before its first use to the end of the process.
-//! - A stack fresh from a slab is not touched by anything here until it is given back, unless very many caches were emptied
-//!   (`ranges`).
+//! - A stack fresh from a slab is not touched by anything here until it is given back, unless very
+//!   many caches were emptied (`ranges`).
 
 mod cache;
 mod canary;

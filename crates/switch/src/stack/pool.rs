@@ -4,7 +4,8 @@
 //! handed out (to callers or caches). Stacks are handed out used ones first, last-in first-out, then untouched ones
 //! by bumping an address, without touching them. Slabs are never unmapped, not even when a pool is dropped.
 //!
-//! Nothing is allocated: a pool is asked inside the runtime, where the user's allocator must not be called.
+//! Nothing is allocated: a pool is asked inside the runtime, where the user's allocator must not be
+//! called.
 //!
 //! Locks: a class's lock, then the guards' lock (inside `Guards`). System calls are made under a class's lock only
 //! to map a slab; canaries are checked and pages are given back without it.

@@ -1,7 +1,9 @@
-//! Ranges of untouched stacks, in a place of fixed size: a pool must not allocate, for it is asked inside the runtime.
+//! Ranges of untouched stacks, in a place of fixed size: a pool must not allocate, for it is asked
+//! inside the runtime.
 //!
-//! There is mostly one range, the rest of the newest slab, and one for each cache that was emptied: a pool maps a slab only when it
-//! has nothing left. If there are very many, the stacks of one too many are listed as used ones are, which touches a page of each.
+//! There is mostly one range, the rest of the newest slab, and one for each cache that was emptied:
+//! a pool maps a slab only when it has nothing left. If there are very many, the stacks of one too
+//! many are listed as used ones are, which touches a page of each.
 
 use super::slab::Fresh;
 
