@@ -216,6 +216,11 @@ impl<T> Buffer<T> {
         Ok(())
     }
 
+    /// Puts a value behind those in the first ring, which is full, or there are more behind it:
+    /// into the last ring of the chain, or a new one.
+    ///
+    /// # Safety
+    /// As for [`push`](Buffer::push).
     #[cold]
     unsafe fn push_chained(&mut self, value: *const T) -> Result<(), NoRoom> {
         if self.ring.slots.is_empty() {

@@ -210,7 +210,7 @@ impl<T, W> ChanState<T, W> {
     /// Takes the value of the first waiting sender, or claims it if it has none yet.
     ///
     /// # Safety
-    /// As for [`recv`](ChanState::recv).
+    /// A `T` can be written to `slot`.
     unsafe fn take_from_sender(&mut self, slot: *mut T, offers: Offers) -> Received<W> {
         while let Some(first) = self.senders.first() {
             if offers == Offers::Decline && first.slot().is_null() && first.is_open() {

@@ -117,6 +117,8 @@ macro_rules! locked_by_the_channel {
             Some(self.0.raw_lock().raw())
         }
 
+        /// # Safety
+        /// As for the trait: the lock is held.
         unsafe fn end_watch(&self) -> Option<W> {
             // SAFETY: the lock is held, by contract, so the state is ours.
             let state = unsafe { &mut *self.0.raw_lock().data() };

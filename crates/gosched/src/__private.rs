@@ -1,4 +1,4 @@
-//! What the attribute macros expand to. Not part of the API.
+//! What the attribute macros expand to, and a question that a test asks. Not part of the API.
 
 // The names that the expansion uses. It can't name `std` or `core`: a crate may have neither, or others of that name.
 pub use core::prelude::v1::test as plain_test;
@@ -24,6 +24,12 @@ pub fn main(f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
 pub fn dump(headline: &str) {
     ensure_started();
     write_stderr(dump::all(headline).as_bytes());
+}
+
+/// Whether the calling thread is one of ours and inside the runtime: for an allocator that watches
+/// where it is called from. Enters nothing, allocates nothing.
+pub fn is_inside_runtime() -> bool {
+    crate::m::current::current().is_some_and(|m| m.owner.in_runtime())
 }
 
 /// How long a test may take to begin: long enough for the most crowded machine.

@@ -17,6 +17,8 @@
 //! | `keeper.rs` | [`Keeper`], a worker that sleeps until the earliest timer |
 //! | `dormant.rs` | [`Dormant`], a thread that sleeps while it is not needed |
 //! | `owner.rs` | [`Owner`], who owns the P of an M |
+//! | `conditions.rs` | [`Conditions`], exceptional conditions as bits; a gate |
+//! | `atomic_ref.rs` | [`AtomicRef`], a pointer that others may follow |
 //! | `lock.rs` | [`Lock`], the runtime's internal lock |
 //! | `status.rs` | [`StatusWord`], running, parking, waiting |
 //! | `token.rs` | [`TokenWord`], park and unpark |
@@ -25,8 +27,10 @@
 //! | `readiness.rs` | [`Readiness`], the waiters for a descriptor |
 //! | `interrupts.rs` | [`Interrupts`], the waits that end with a context |
 
+mod atomic_ref;
 pub mod barrier;
 mod claim;
+mod conditions;
 mod dormant;
 mod double_list;
 mod idle;
@@ -50,7 +54,9 @@ pub mod sync;
 mod testing;
 mod token;
 
+pub use atomic_ref::AtomicRef;
 pub use claim::{Claim, Outcome};
+pub use conditions::Conditions;
 pub use dormant::Dormant;
 pub use double_list::{DoubleList, DoublyLinked, Links};
 pub use idle::{Idle, IdleWord, LastSpinner, Spinning};

@@ -161,20 +161,23 @@ impl Owner {
         self.in_rt.store(0, Ordering::Release);
     }
 
-    /// Whether the M is in the runtime. A hint for takers: such an M need not be tried.
+    /// Whether the M is in the runtime. To takers a hint: such an M need not be tried. To whoever
+    /// has closed a gate ([`Conditions`](crate::Conditions)), after a heavy barrier, the answer: an
+    /// M that is out has done what it did inside.
     #[inline]
     pub fn in_runtime(&self) -> bool {
-        self.in_rt.load(Ordering::Relaxed) != 0
+        // ORDERING: partner is the release in `exit`.
+        self.in_rt.load(Ordering::Acquire) != 0
     }
 
-    /// The value of `intr`, for the M itself, in the runtime: if the P is gone, the M sees what the taker did before
-    /// taking it.
+    /// The value of `intr`, for whoever decides by it whether the M has its P: if the P is gone, the
+    /// caller sees what the taker did before taking it.
     pub fn found(&self) -> Intr {
         // ORDERING: partner is the CAS to TAKEN in `finish_retake`, as in `settle`.
         Intr::unpack(self.intr.load(Ordering::Acquire))
     }
 
-    /// The value of `intr` now. A hint, for dumps.
+    /// The value of `intr` now. A hint, for dumps and the monitor.
     pub fn intr(&self) -> Intr {
         Intr::unpack(self.intr.load(Ordering::Relaxed))
     }

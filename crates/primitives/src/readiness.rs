@@ -283,7 +283,8 @@ impl<W> Readiness<W> {
         }
     }
 
-    /// The generation of the present use.
+    /// The generation of the present use. Read under the lock, or by whoever has got this state from
+    /// the last user: it changes under the lock.
     pub fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }

@@ -11,7 +11,8 @@
 //! - `clear_preempt` takes off PREEMPT but not RETAKING: `a_request_does_not_hit_the_next_goroutine`;
 //! - takers CAS BLOCKING: `an_announced_call_is_not_retaken`;
 //! - the taker reads `m.p` before `begin_retake`, or after it has won: `the_taker_gets_the_p_that_the_m_holds` and
-//!   `a_regained_p_is_protected_too`.
+//!   `a_regained_p_is_protected_too`;
+//! - `found` `Relaxed`: `who_finds_its_p_gone_sees_what_the_taker_did` (2026-11-18).
 //!
 //! Not seen here: `regain` without its release, since the fence in `enter` has the same effect. See `Owner::leave`.
 
@@ -19,7 +20,7 @@
 
 mod support;
 
-use gosched_primitives::{Entered, Owner, Settled, TakerToken, barrier};
+use gosched_primitives::{Entered, Intr, Owner, Settled, TakerToken, barrier};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -201,6 +202,36 @@ fn an_announced_call_is_not_retaken() {
             thread.owner.exit();
         });
         let _ = m.retake(&mut taker);
+        thread.join().unwrap();
+    });
+}
+
+/// The taker notes something before it takes, and the M, when it finds its P gone without settling
+/// anything, reads and forgets that; the next taker notes anew. (The counts of Ms without a P, and
+/// why they are.)
+#[test]
+fn who_finds_its_p_gone_sees_what_the_taker_did() {
+    check(6, || {
+        let (m, mut taker) = M::in_user_code();
+        let note = Arc::new(P::new());
+        let (thread, seen) = (m.clone(), note.clone());
+        let thread = thread::spawn(move || {
+            let gone = thread.owner.enter() == Entered::Slow && thread.owner.found() == Intr::Taken;
+            if gone {
+                seen.use_it();
+                thread.owner.regain();
+            }
+            thread.owner.exit();
+        });
+        let take = |taker: &mut TakerToken| {
+            let Some(begun) = m.owner.begin_retake(taker) else { return false };
+            barrier::heavy().unwrap();
+            // After the barrier, which in loom's eyes orders what comes before it.
+            m.owner.finish_retake(taker, begun, || note.use_it()).is_some()
+        };
+        if take(&mut taker) {
+            take(&mut taker);
+        }
         thread.join().unwrap();
     });
 }

@@ -199,7 +199,7 @@ pub(super) unsafe fn complete_send<T>(
 /// Puts a value into its reserved place.
 ///
 /// # Safety
-/// A place is reserved for it.
+/// A place is reserved for it in this channel, and is filled once.
 unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> {
     let value = ManuallyDrop::new(value);
     loop {
@@ -234,7 +234,8 @@ unsafe fn fill<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), SendError<T>> 
 /// Gives a value to the receiver that waits for it.
 ///
 /// # Safety
-/// The receiver was chosen for a send on this channel, and this is the one delivery to it.
+/// The receiver was claimed for a send to this channel, with this waiter, and gets a value, or is
+/// disappointed, once.
 unsafe fn deliver<T>(
     chan: &Chan<T, Waiter>,
     receiver: NonNull<Sudog<Waiter>>,

@@ -59,6 +59,8 @@ impl Policy {
     /// Whether it is in force.
     #[inline]
     pub(crate) fn is_on(self) -> bool {
+        // Relaxed: whoever asks runs on a thread of ours, or has called `ensure_started`, which
+        // acquires what `start` released.
         OFF.load(Ordering::Relaxed) & self.bit() == 0
     }
 }

@@ -143,7 +143,9 @@ impl Asker {
             }
         }
         self.way == Way::Open
-            && STATE.load(Ordering::Relaxed) != BUSY
+            // ORDERING: Acquire pairs with the Release in `on_signal`: a handler that answered too
+            // late is through with the buffer.
+            && STATE.load(Ordering::Acquire) != BUSY
             && handler::is_installed(SIGNAL, on_signal) == Installed::Yes
     }
 

@@ -107,7 +107,7 @@ pub(super) fn take(
 fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut Copy) -> Glance {
     match scan.status() {
         // Whoever picks one that never ran may be giving it its stack right now.
-        Status::Runnable if g.m().is_null() => Glance::Done(StackState::NotStarted),
+        Status::Runnable if g.m().is_none() => Glance::Done(StackState::NotStarted),
         Status::Runnable | Status::Waiting => {
             let Some(bounds) = bounds(g, scan) else { return Glance::Done(StackState::NotStarted) };
             // SAFETY: it has run and rests, so its registers are saved; they change only after its status.
@@ -135,8 +135,7 @@ fn bounds(g: &G, _: &Scan<'_>) -> Option<Range<usize>> {
 
 /// The M that it runs on, if that agrees.
 fn where_is(g: &'static G) -> Option<&'static M> {
-    // SAFETY: Ms are never freed.
-    let m = unsafe { g.m().as_ref() }?;
+    let m = g.m()?;
     m.cur_g().is_some_and(|current| core::ptr::eq(current, g)).then_some(m)
 }
 

@@ -28,7 +28,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use gosched_primitives::{JoinWord, Linked, Scan, Status, StatusWord, TokenWord};
+use gosched_primitives::{AtomicRef, JoinWord, Linked, Scan, Status, StatusWord, TokenWord};
 use gosched_switch::{Gobuf, Stack, StackClass};
 
 use crate::clock::now;
@@ -60,14 +60,14 @@ pub(crate) struct G {
     wait: WaitWord,
     link: AtomicPtr<G>,
     id: AtomicU64,
-    m: AtomicPtr<M>,
+    m: AtomicRef<M>,
     // Second: what starting, ending and joining need.
     pub(crate) stack: UnsafeCell<Option<Stack>>,
     pub(crate) join: JoinWord<G, BoxedWaiter>,
     pub(crate) token: TokenWord,
     pub(crate) vtable: Cell<Option<&'static TaskVtable>>,
     pub(crate) locals: Cell<Option<NonNull<Locals>>>,
-    locked_m: AtomicPtr<M>,
+    locked_m: AtomicRef<M>,
     locks: AtomicU32,
     class: Cell<Option<StackClass>>,
     blocking: AtomicU16,
@@ -117,13 +117,13 @@ impl G {
             wait: WaitWord::new(),
             link: AtomicPtr::new(core::ptr::null_mut()),
             id: AtomicU64::new(0),
-            m: AtomicPtr::new(core::ptr::null_mut()),
+            m: AtomicRef::none(),
             stack: UnsafeCell::new(None),
             join: JoinWord::new(),
             token: TokenWord::new(0),
             vtable: Cell::new(None),
             locals: Cell::new(None),
-            locked_m: AtomicPtr::new(core::ptr::null_mut()),
+            locked_m: AtomicRef::none(),
             locks: AtomicU32::new(0),
             class: Cell::new(None),
             blocking: AtomicU16::new(0),
@@ -157,14 +157,14 @@ impl G {
         self.wait.begin(reason);
     }
 
-    /// The M it runs on, or last ran on; null before it first runs and after its end.
-    pub(crate) fn m(&self) -> *mut M {
-        self.m.load(Ordering::Relaxed)
+    /// The M it runs on, or last ran on; none before it first runs and after its end.
+    pub(crate) fn m(&self) -> Option<&'static M> {
+        self.m.get()
     }
 
     #[inline]
-    pub(crate) fn set_m(&self, m: *const M) {
-        self.m.store(m.cast_mut(), Ordering::Relaxed);
+    fn set_m(&self, m: Option<&'static M>) {
+        self.m.set(m);
     }
 
     /// The class of the stack it has or will get.
@@ -176,14 +176,11 @@ impl G {
     /// The M this goroutine is bound to: while it panics or has locked its thread (D5).
     #[inline]
     pub(crate) fn locked_m(&self) -> Option<&'static M> {
-        // ORDERING: Relaxed: written by the goroutine itself before it gave itself away by a status transition.
-        // SAFETY: Ms are never freed.
-        unsafe { self.locked_m.load(Ordering::Relaxed).as_ref() }
+        self.locked_m.get()
     }
 
     pub(crate) fn set_locked_m(&self, m: Option<&'static M>) {
-        let ptr = m.map_or(core::ptr::null_mut(), |m| core::ptr::from_ref(m).cast_mut());
-        self.locked_m.store(ptr, Ordering::Relaxed);
+        self.locked_m.set(m);
     }
 
     /// How often the goroutine has locked its thread (S51).
@@ -296,8 +293,7 @@ impl G {
             status => (status.name(), Duration::ZERO),
         };
         let status = scan.status().name();
-        // SAFETY: Ms are never freed.
-        let thread = unsafe { self.m().as_ref() }.map(|m| m.id);
+        let thread = self.m().map(|m| m.id);
         Some((scan, View { id: self.id(), name, status, state, waited, thread, creator, place }))
     }
 }

@@ -48,7 +48,7 @@ impl G {
     #[inline]
     pub(crate) fn execute(&self, m: &'static M) {
         self.change(Status::Runnable, Status::Running, "execute");
-        self.set_m(m);
+        self.set_m(Some(m));
     }
 
     /// It is about to wait: from here on a `ready` may come, and leaves a mark. By itself.
@@ -102,12 +102,12 @@ impl G {
     #[inline]
     pub(crate) fn destroy(&self) {
         self.change(Status::Running, Status::Dead, "goexit");
-        self.set_m(core::ptr::null());
+        self.set_m(None);
     }
 
     /// Its end needs code of the user's: it runs once more. By itself, before anybody else can have the header.
     pub(crate) fn revive(&self, m: &'static M) {
-        self.set_m(m);
+        self.set_m(Some(m));
         self.change(Status::Dead, Status::Running, "goexit");
     }
 
@@ -122,11 +122,11 @@ impl G {
     #[cold]
     fn bad_status(&self, place: &str, found: Status) -> ! {
         fatal!(
-            "bad g status in {place}: goroutine {} is {} (wait reason {:?}, m {:p})",
+            "bad g status in {place}: goroutine {} is {} (wait reason {:?}, m {:?})",
             self.id(),
             found.name(),
             self.reason(),
-            self.m(),
+            self.m().map(|m| m.id),
         )
     }
 }

@@ -18,7 +18,7 @@ use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use gosched_primitives::{Intr, Linked, List, Note, Owner, Random, Spinning};
+use gosched_primitives::{AtomicRef, Intr, Linked, List, Note, Owner, Random, Spinning};
 use gosched_switch::{Gobuf, Stack};
 
 use crate::g::G;
@@ -80,8 +80,8 @@ pub(crate) enum FirstThread {
 pub(crate) struct M {
     /// `in_rt` and `intr` (D1): the only words that others look at often.
     pub(crate) owner: Owner,
-    p: AtomicPtr<P>,
-    cur_g: AtomicPtr<G>,
+    p: AtomicRef<P>,
+    cur_g: AtomicRef<G>,
     /// What only its thread touches.
     own: UnsafeCell<MOwn>,
     /// Whether the goroutine on this M has stopped the world. Its thread's.
@@ -130,12 +130,19 @@ pub(crate) struct MOwn {
     pub(crate) loop_sp: usize,
 }
 
-// SAFETY: `own` is reached through a `Worker` only.
+// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by
+// `OwnM::own` alone, which takes a mutable borrow of what only a `Worker` has: that is not `Send`,
+// is made on the M's thread, and is one at a time (`Worker::assume`). When an M gets another
+// thread, the last one's worker was given up before `put_spare_m`, and the next one's is made after
+// `take_spare_m`, under the same lock.
 unsafe impl Sync for M {}
-// SAFETY: an M is created on one thread and used by another from then on.
+// SAFETY: nothing in it belongs to the thread that made it: registers, stacks, headers and the
+// memory of a signal stack are used by whichever thread the M has.
 unsafe impl Send for M {}
 
-// SAFETY: `idle_link` is used for the list of idle Ms and that of ended ones; no M is in both.
+// SAFETY: always the same field, which only lists write to. An M is put into one by its own thread
+// while it runs (`stop_m`), or when it has no thread (`put_spare_m`); it gets to run, or a thread,
+// by being taken out.
 unsafe impl Linked for M {
     fn link(&self) -> &AtomicPtr<M> {
         &self.idle_link
@@ -149,8 +156,8 @@ impl M {
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         Box::leak(Box::new(M {
             owner: Owner::new(),
-            p: AtomicPtr::new(core::ptr::null_mut()),
-            cur_g: AtomicPtr::new(core::ptr::null_mut()),
+            p: AtomicRef::none(),
+            cur_g: AtomicRef::none(),
             own: UnsafeCell::new(MOwn {
                 g0: UnsafeCell::new(Gobuf::empty()),
                 post: Post::Nothing,
@@ -185,7 +192,8 @@ impl M {
         self.life.load(Ordering::Relaxed) != Life::Ended as u32
     }
 
-    /// The kernel's id of its thread; 0 while it has none.
+    /// The kernel's id of its thread; 0 while it has none. Who was led here by a P sees it: the
+    /// thread stored it before that.
     pub(crate) fn tid(&self) -> i32 {
         self.tid.load(Ordering::Relaxed)
     }
@@ -194,15 +202,13 @@ impl M {
     /// by then, idle, or dead, and whoever asks knows which of the two it is, or copes with either.
     #[inline]
     pub(crate) fn p(&self) -> Option<&'static P> {
-        // SAFETY: Ps are never freed.
-        unsafe { self.p.load(Ordering::Relaxed).as_ref() }
+        self.p.get()
     }
 
     /// By its worker.
     #[inline]
-    fn set_p(&self, p: Option<&P>) {
-        let ptr = p.map_or(core::ptr::null_mut(), |p| core::ptr::from_ref(p).cast_mut());
-        self.p.store(ptr, Ordering::Relaxed);
+    fn set_p(&self, p: Option<&'static P>) {
+        self.p.set(p);
     }
 
     /// The P this M holds, as far as others can tell.
@@ -215,6 +221,9 @@ impl M {
 
     /// Notes why the P is taken, or that it is not; returns what was noted.
     pub(crate) fn set_taken(&self, taken: Taken) -> Taken {
+        // Relaxed: the ownership word orders it. The taker notes before it makes the word TAKEN;
+        // the M, which acquires that, takes the note back before it makes the word NONE, which the
+        // next taker acquires.
         match self.taken.swap(taken as u32, Ordering::Relaxed) {
             0 => Taken::No,
             1 => Taken::Computing,
@@ -232,14 +241,12 @@ impl M {
 
     #[inline]
     pub(crate) fn cur_g(&self) -> Option<&'static G> {
-        // SAFETY: headers are never unmapped.
-        unsafe { self.cur_g.load(Ordering::Relaxed).as_ref() }
+        self.cur_g.get()
     }
 
     #[inline]
-    pub(crate) fn set_cur_g(&self, g: Option<&G>) {
-        let ptr = g.map_or(core::ptr::null_mut(), |g| core::ptr::from_ref(g).cast_mut());
-        self.cur_g.store(ptr, Ordering::Relaxed);
+    pub(crate) fn set_cur_g(&self, g: Option<&'static G>) {
+        self.cur_g.set(g);
     }
 
     /// Says which P (and whether as the spinner) this M is to go on with, before it is started or woken.
@@ -255,6 +262,8 @@ impl M {
         self.next_p.take()
     }
 
+    /// Only its own thread decides by it; whoever sets it for an M that sleeps does so before the
+    /// note is woken.
     pub(crate) fn is_spinning(&self) -> bool {
         self.spinning.load(Ordering::Relaxed)
     }

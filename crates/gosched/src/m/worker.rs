@@ -49,7 +49,8 @@ impl OwnM {
     /// What belongs to the thread.
     #[inline]
     pub(crate) fn own(&mut self) -> &mut MOwn {
-        // SAFETY: there is one worker on this thread, and it is borrowed for as long.
+        // SAFETY: an `OwnM` is part of a `Worker`, of which there is one for this M
+        // (`Worker::assume`), and it is borrowed for as long.
         unsafe { &mut *self.0.own.get() }
     }
 
@@ -137,8 +138,8 @@ impl Worker {
     pub(crate) fn acquire_p(&mut self, mut p: OwnedP) {
         p.start(self.m());
         p.note_cpu(cpu::current());
-        self.m.0.set_p(Some(&p));
-        if self.m.owner.intr() == Intr::Taken {
+        self.m.0.set_p(Some(p.shared()));
+        if self.m.owner.found() == Intr::Taken {
             self.m.owner.regain();
         }
         self.p = Some(p);

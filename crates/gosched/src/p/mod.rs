@@ -11,7 +11,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-use gosched_primitives::{Linked, List, NextSlot, Ring, Spinning};
+use gosched_primitives::{AtomicRef, Linked, List, NextSlot, Ring, Spinning};
 use gosched_switch::StackCache;
 
 use crate::g::G;
@@ -27,7 +27,7 @@ pub(crate) use owned::{OwnedP, PList, PMailbox, Resting};
 pub(crate) struct P {
     pub(crate) id: u32,
     status: AtomicU32,
-    m: AtomicPtr<M>,
+    m: AtomicRef<M>,
     link: AtomicPtr<P>,
     /// Whether the new M that this P waits for will be a spinner.
     start_spinning: AtomicBool,
@@ -102,12 +102,16 @@ impl PStatus {
     }
 }
 
-// SAFETY: `own` is reached through the one `OwnedP` only.
+// SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by
+// `OwnedP::own` alone, which takes a mutable borrow of the one `OwnedP`. Who has that is passed on
+// by ways that order memory (`owned.rs`).
 unsafe impl Sync for P {}
-// SAFETY: as above.
+// SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for P {}
 
-// SAFETY: `link` is used by `PList` only, and a P in one of those has no owner who could put it into another.
+// SAFETY: always the same field, which only lists write to. A P is put into one by giving its
+// `OwnedP` up (`PList`), which comes back when it is taken out: in between nobody can put it into
+// another.
 unsafe impl Linked for P {
     fn link(&self) -> &AtomicPtr<P> {
         &self.link
@@ -115,12 +119,12 @@ unsafe impl Linked for P {
 }
 
 impl P {
-    /// A P that is dead, as one that fell away: `resize` brings it to life.
+    /// A P that is dead, as one that fell away: `Sched::resize` brings it to life.
     pub(crate) fn new(id: u32, stacks: gosched_switch::StackClass) -> P {
         P {
             id,
             status: AtomicU32::new(PStatus::Dead as u32),
-            m: AtomicPtr::new(core::ptr::null_mut()),
+            m: AtomicRef::none(),
             link: AtomicPtr::new(core::ptr::null_mut()),
             start_spinning: AtomicBool::new(false),
             sched_tick: AtomicU32::new(0),
@@ -147,6 +151,8 @@ impl P {
         }
     }
 
+    /// What becomes of it. Only a hint, by which nobody may touch what the owner has: that takes
+    /// the ownership word, or [`win`](P::win).
     pub(crate) fn status(&self) -> PStatus {
         match self.status.load(Ordering::Relaxed) {
             0 => PStatus::Idle,
@@ -206,8 +212,7 @@ impl P {
 
     /// The M that runs this P, if one does. A hint to all but the owner.
     pub(crate) fn m(&self) -> Option<&'static M> {
-        // SAFETY: Ms are never freed.
-        unsafe { self.m.load(Ordering::Relaxed).as_ref() }
+        self.m.get()
     }
 
     /// Notes a spinner's place for the M that will be made for this P.

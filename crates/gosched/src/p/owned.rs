@@ -79,7 +79,7 @@ impl PList {
     }
 
     pub(crate) fn push_front(&mut self, p: OwnedP) {
-        // SAFETY: Ps are never freed; one that had an owner is on no list.
+        // SAFETY: Ps are never freed; this one has an owner, the caller, so it is on no list.
         unsafe { self.0.push_front(NonNull::from(p.0)) };
     }
 
@@ -94,7 +94,8 @@ impl PList {
     }
 }
 
-/// Room for one P that somebody gives to an M. Who puts and who takes are ordered by the M's note, or by its start.
+/// Room for one P that somebody gives to an M, who knows by its note, or by its start, that it is
+/// there.
 pub(crate) struct PMailbox(AtomicPtr<P>);
 
 impl PMailbox {
@@ -104,11 +105,14 @@ impl PMailbox {
 
     pub(crate) fn put(&self, p: OwnedP) {
         debug_assert!(self.0.load(Ordering::Relaxed).is_null(), "the M has a P on its way to it already");
-        self.0.store(core::ptr::from_ref(p.0).cast_mut(), Ordering::Relaxed);
+        // ORDERING: Release pairs with the Acquire in `take`.
+        self.0.store(core::ptr::from_ref(p.0).cast_mut(), Ordering::Release);
     }
 
     pub(crate) fn take(&self) -> Option<OwnedP> {
-        let p = self.0.swap(core::ptr::null_mut(), Ordering::Relaxed);
+        // ORDERING: Acquire pairs with the Release in `put`: the next owner sees what was done to
+        // the P.
+        let p = self.0.swap(core::ptr::null_mut(), Ordering::Acquire);
         // SAFETY: Ps are never freed. `put` gave the value up, and the swap takes it once.
         unsafe { p.as_ref().map(|p| OwnedP::assume(p)) }
     }
@@ -143,7 +147,7 @@ impl OwnedP {
     #[doc(alias = "wirep")]
     #[inline]
     pub(crate) fn start(&mut self, m: &'static M) {
-        self.m.store(core::ptr::from_ref(m).cast_mut(), Ordering::Relaxed);
+        self.m.set(Some(m));
         self.status.store(PStatus::Running as u32, Ordering::Relaxed);
     }
 
@@ -151,7 +155,7 @@ impl OwnedP {
     #[doc(alias = "releasep")]
     #[inline]
     pub(crate) fn stop(&mut self) {
-        self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
+        self.m.set(None);
         self.status.store(PStatus::Idle as u32, Ordering::Relaxed);
     }
 
@@ -161,7 +165,7 @@ impl OwnedP {
         if how == Resting::Blocking {
             self.count_blocking();
         }
-        self.m.store(core::ptr::null_mut(), Ordering::Relaxed);
+        self.m.set(None);
         // ORDERING: Release pairs with the Acquire of `win`.
         self.status.store(how.status() as u32, Ordering::Release);
     }
@@ -169,7 +173,8 @@ impl OwnedP {
     /// The caches.
     #[inline]
     pub(crate) fn own(&mut self) -> &mut POwn {
-        // SAFETY: there is one `OwnedP` of this P, and it is borrowed for as long.
+        // SAFETY: there is one `OwnedP` of this P (`OwnedP::assume`), and it is borrowed for as
+        // long.
         unsafe { &mut *self.0.own.get() }
     }
 

@@ -7,7 +7,7 @@ use core::panic::Location;
 use crate::g::G;
 use crate::m::M;
 use crate::p::P;
-use crate::sched::{SCHED, Stopped, started_procs};
+use crate::sched::{SCHED, Stopped, default_class, started_procs};
 use crate::settings::MAX_PROCS;
 
 /// Stops the world, runs `f`, and starts the world again; returns what `f` returns.
@@ -81,9 +81,10 @@ pub fn maxprocs(n: Option<usize>) -> usize {
     if n == before {
         return before;
     }
+    let made = SCHED.make_ps(n as u32, default_class());
     let stopped = Stopped::begin();
     let before = SCHED.procs() as usize;
-    stopped.start_with(n as u32);
+    stopped.start_with(made);
     before
 }
 

@@ -81,6 +81,8 @@ impl Sched {
             stackless: self.stackless(),
         };
         let elsewhere = [&self.computing_without_p, &self.lost_to_blocking, &self.left_in_calls];
+        // The counts of `elsewhere` are read after the idle word, in which whoever gave up the last
+        // P has released what it counted before.
         let nobody = !self.exceptions.is_stopping()
             && self.idle.snapshot() == (Idle { idle_ps: self.procs(), spinning: 0 })
             && !self.is_work_queued()

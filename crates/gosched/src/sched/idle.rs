@@ -204,19 +204,21 @@ impl Sched {
     /// The thread of `m` ends (S51): the M is kept for another one. By that thread, which must not touch it afterwards; the P was handed
     /// off before.
     pub(crate) fn end_m(&self, worker: Worker) {
-        {
-            // The monitor, if it looks at this M just now, is through with it after this.
+        let m = {
+            // The monitor, if it looks at this M just now, is through with it after this, and finds
+            // it without a thread.
             let _taker = self.taker.lock();
             worker.m().probe.close();
-        }
-        let m = worker.end();
+            worker.end()
+        };
         self.m_count.fetch_sub(1, Ordering::Relaxed);
         self.put_spare_m(m);
     }
 
     /// Keeps an M without a thread.
     pub(crate) fn put_spare_m(&self, m: &'static M) {
-        // SAFETY: Ms are never freed; one without a thread is on no list.
+        // SAFETY: Ms are never freed. This one is on no list: it was taken out, or made, for the
+        // thread that has ended or was refused.
         unsafe { self.lock.lock().spare_ms.push_front(NonNull::from(m)) };
     }
 

@@ -107,7 +107,7 @@ pub(crate) use schedule::yield_now;
 pub(crate) use spawn::{Role, Spawn, go_system, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
 use stackless::Stackless;
-pub(crate) use start::{ensure_started, is_forked, started_procs};
+pub(crate) use start::{default_class, ensure_started, is_forked, started_procs};
 use stop_world::WorldState;
 pub(crate) use stop_world::{LONGEST_STOP, Stopped};
 pub(crate) use take::{Candidate, heavy_barrier};
@@ -199,7 +199,8 @@ impl Sched {
     /// The number of Ps.
     #[inline]
     pub(crate) fn procs(&self) -> u32 {
-        self.procs.load(Ordering::Relaxed)
+        // ORDERING: Acquire pairs with the Release in `resize`: who sees a number sees so many Ps.
+        self.procs.load(Ordering::Acquire)
     }
 
     /// Whether new goroutines are to stand behind woken ones, because some compute while others wait. By the monitor.
@@ -236,7 +237,9 @@ impl Sched {
 
     /// All Ms that have a thread (S5).
     pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
-        // ORDERING: Acquire pairs with the Release in `list_m`.
+        // ORDERING: Acquire pairs with the Release in `list_m`: of the M that is found first, and
+        // of all before it, since every one that was put in front was so by a compare-and-swap on
+        // what the one before had stored.
         // SAFETY: Ms are never freed.
         let first = unsafe { self.all_m.load(Ordering::Acquire).as_ref() };
         core::iter::successors(first, |m| {

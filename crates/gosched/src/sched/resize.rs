@@ -1,8 +1,11 @@
 //! The number of Ps (S6, S43): made at first use, changed while the world is stopped.
 //!
+//! Ps and the orders to steal in are allocated *before* the world is stopped, by whoever asks for
+//! them, outside the runtime: [`MadePs`] says that it was done.
+//!
 //! Invariant: Ps are numbered from 0 without a gap, and never freed: one that falls away is *dead*, owned by nobody, with
 //! empty queues and caches, and its timer heap closed; the next time that many are wanted it is used again. Its counters
-//! stay in the sums.
+//! stay in the sums. One that was made and is not used yet is dead, too.
 
 use core::sync::atomic::Ordering;
 
@@ -11,13 +14,49 @@ use gosched_rules::steal::StealOrder;
 use gosched_switch::StackClass;
 
 use super::Sched;
+use crate::fatal::fatal;
 use crate::p::{OwnedP, P, Resting};
 
+/// "So many Ps, and their orders to steal in, are made."
+#[must_use]
+pub(crate) struct MadePs(u32);
+
 impl Sched {
+    /// Sees to it that there are `n` Ps, the new ones dead. Allocates, so it is called outside the
+    /// runtime.
+    pub(crate) fn make_ps(&self, n: u32, stacks: StackClass) -> MadePs {
+        let order = &self.steal_orders[n as usize];
+        if order.get().is_none() {
+            // If somebody else was faster, it is the same.
+            let _ = order.set(StealOrder::new(n));
+        }
+        for id in 0..n {
+            if self.p(id).is_none() {
+                self.add_p(Box::new(P::new(id, stacks)));
+            }
+        }
+        MadePs(n)
+    }
+
+    /// Lists a P, unless somebody has listed one of its number. All before it are listed.
+    fn add_p(&self, p: Box<P>) {
+        let place = &self.all_p[p.id as usize];
+        let p = Box::into_raw(p);
+        // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole. (What a failure
+        // finds is not followed here.)
+        let listed =
+            place.compare_exchange(core::ptr::null_mut(), p, Ordering::Release, Ordering::Relaxed).is_ok();
+        if !listed {
+            // SAFETY: made above, and nobody has seen it.
+            drop(unsafe { Box::from_raw(p) });
+        }
+    }
+
     /// The first Ps, all idle. No M exists yet.
     #[doc(alias = "procresize")]
     pub(super) fn make_first_ps(&self, n: u32, stacks: StackClass) {
-        self.resize(n, stacks);
+        let made = self.make_ps(n, stacks);
+        self.resize(&made);
         let mut shared = self.lock.lock();
         for id in (0..n).rev() {
             if let Some(p) = self.p(id).and_then(|p| p.win(Resting::Stopped)) {
@@ -26,35 +65,28 @@ impl Sched {
         }
     }
 
-    /// Makes it `n` Ps, all *stopped*. What dropped ones had queued goes to the global queue. Allocates.
+    /// Makes it so many Ps, all *stopped*. What dropped ones had queued goes to the global queue.
+    /// Allocates nothing.
     ///
     /// By whoever has stopped the world, or before there is one.
-    pub(super) fn resize(&self, n: u32, stacks: StackClass) {
+    pub(super) fn resize(&self, &MadePs(n): &MadePs) {
         let before = self.procs();
-        self.steal_orders[n as usize].get_or_init(|| StealOrder::new(n));
         for id in before..n {
-            let p = self.p(id).unwrap_or_else(|| self.add_p(id, stacks));
+            let Some(p) = self.p(id) else { fatal!("p{id} was not made") };
             p.timers.open();
             if let Some(p) = p.win(Resting::Dead) {
                 p.rest(Resting::Stopped);
             }
         }
         self.runq.gather(n as usize);
-        self.procs.store(n, Ordering::Relaxed);
+        // ORDERING: Release pairs with the Acquire in `procs`.
+        self.procs.store(n, Ordering::Release);
         for id in n..before {
             if let Some(mut p) = self.p(id).and_then(|p| p.win(Resting::Stopped)) {
                 self.empty(&mut p);
                 p.rest(Resting::Dead);
             }
         }
-    }
-
-    /// One more P, dead.
-    fn add_p(&self, id: u32, stacks: StackClass) -> &'static P {
-        let p: &'static P = Box::leak(Box::new(P::new(id, stacks)));
-        // ORDERING: Release pairs with the Acquire in `all_p`: a listed P is whole.
-        self.all_p[id as usize].store(core::ptr::from_ref(p).cast_mut(), Ordering::Release);
-        p
     }
 
     /// Moves what a P has to those that stay.

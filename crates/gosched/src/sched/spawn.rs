@@ -221,6 +221,10 @@ where
 }
 
 /// The first function on a goroutine's stack.
+///
+/// # Safety
+/// Called by nobody: a new stack is switched to so that it begins here, by an M whose `execute`
+/// made the goroutine the running one.
 pub(super) unsafe extern "C" fn goroutine_main(_: usize) -> ! {
     // SAFETY: the first thing on a stack that was switched to.
     let g = unsafe { schedule::after_switch() }.g();

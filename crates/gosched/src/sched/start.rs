@@ -69,7 +69,7 @@ pub(crate) fn started_procs() -> usize {
 
 /// The class of stacks for goroutines that ask for nothing else. Valid once started.
 #[inline]
-pub(super) fn default_class() -> StackClass {
+pub(crate) fn default_class() -> StackClass {
     settings::get().stack
 }
 
@@ -123,6 +123,9 @@ impl Overview for Sched {
 }
 
 /// In the child of a fork: this thread is nobody's M, and the runtime is dead.
+///
+/// # Safety
+/// Called by the system, in the child, before `fork` returns there.
 unsafe extern "C" fn forked() {
     current::set(None);
     dump::forked();

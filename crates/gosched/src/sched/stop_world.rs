@@ -31,9 +31,10 @@ use std::time::Duration;
 
 use gosched_primitives::{Note, Wake};
 
+use super::resize::MadePs;
 use super::take::{AT_ONCE, Candidate};
 use super::turn::Turn;
-use super::{MayWait, SCHED, Sched, heavy_barrier, start, sysmon};
+use super::{MayWait, SCHED, Sched, heavy_barrier, sysmon};
 use crate::clock::NEVER;
 use crate::g::waiter::WaitReason;
 use crate::m::{G0, M, Taken, Worker};
@@ -78,7 +79,8 @@ thread_local! {
 pub(crate) struct Stopped {
     m: Option<&'static M>,
     own: Option<&'static P>,
-    procs: u32,
+    /// How many Ps the world is started with, if not with as many as before.
+    change: Option<MadePs>,
     /// Passed on after the world was started.
     _turn: Turn,
 }
@@ -103,7 +105,7 @@ impl Stopped {
             }
             None => HAS_STOPPED.set(true),
         }
-        Stopped { m: worker.as_ref().map(Worker::m), own, procs: SCHED.procs(), _turn: turn }
+        Stopped { m: worker.as_ref().map(Worker::m), own, change: None, _turn: turn }
     }
 
     /// The goroutine that has stopped it.
@@ -112,8 +114,8 @@ impl Stopped {
     }
 
     /// Starts the world with so many Ps.
-    pub(crate) fn start_with(mut self, procs: u32) {
-        self.procs = procs;
+    pub(crate) fn start_with(mut self, made: MadePs) {
+        self.change = Some(made);
     }
 }
 
@@ -125,7 +127,7 @@ impl Drop for Stopped {
         if let Some(m) = self.m {
             m.set_stopped_world(false);
         }
-        SCHED.start_the_world(self.procs, worker.as_mut(), self.own);
+        SCHED.start_the_world(self.change.as_ref(), worker.as_mut(), self.own);
         if let Some(worker) = worker {
             worker.finish();
         }
@@ -253,13 +255,14 @@ impl Sched {
         self.stop_m(g0);
     }
 
-    /// Gives the Ps back, `procs` of them: those with work to Ms, the others to the idle list; one to the caller, if it is a
-    /// goroutine, its own if that still exists.
+    /// Gives the Ps back, as many as there are to be: those with work to Ms, the others to the idle
+    /// list; one to the caller, if it is a goroutine, its own if that still exists.
     #[doc(alias = "startTheWorldWithSema")]
-    fn start_the_world(&self, procs: u32, worker: Option<&mut Worker>, own: Option<&'static P>) {
-        if procs != self.procs() {
-            self.resize(procs, start::default_class());
+    fn start_the_world(&self, change: Option<&MadePs>, worker: Option<&mut Worker>, own: Option<&'static P>) {
+        if let Some(made) = change {
+            self.resize(made);
         }
+        let procs = self.procs();
         let own = worker.as_ref().and_then(|_| own.filter(|p| p.id < procs).or_else(|| self.p(0)));
         let own = own.and_then(|p| p.win(Resting::Stopped));
         let mut busy = PList::new();

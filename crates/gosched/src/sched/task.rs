@@ -94,22 +94,38 @@ unsafe fn task(data: *const ()) -> Arc<Task> {
     unsafe { Arc::from_raw(data.cast()) }
 }
 
+/// One more waker of the same task.
+///
+/// # Safety
+/// `data` is that of one of our wakers, which is alive. (`RawWakerVTable`.)
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: by the contract of wakers; the count stays the waker's.
     let task = ManuallyDrop::new(unsafe { task(data) });
     raw(Arc::clone(&task))
 }
 
+/// Wakes the task, and drops the waker.
+///
+/// # Safety
+/// `data` is that of one of our wakers, which is alive. (`RawWakerVTable`.)
 unsafe fn wake(data: *const ()) {
     // SAFETY: by the contract of wakers.
     unsafe { task(data) }.wake();
 }
 
+/// Wakes the task.
+///
+/// # Safety
+/// `data` is that of one of our wakers, which is alive. (`RawWakerVTable`.)
 unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: by the contract of wakers; the count stays the waker's.
     ManuallyDrop::new(unsafe { task(data) }).wake();
 }
 
+/// Drops the waker.
+///
+/// # Safety
+/// `data` is that of one of our wakers, which is alive. (`RawWakerVTable`.)
 unsafe fn release(data: *const ()) {
     // SAFETY: by the contract of wakers.
     drop(unsafe { task(data) });

@@ -32,7 +32,7 @@ impl Sched {
     ///
     /// # Safety
     /// As for `TimerHeap::arm`.
-    unsafe fn arm(&self, near: Option<&P>, timer: &TimerNode, when: u64) {
+    unsafe fn arm(&self, near: Option<&'static P>, timer: &TimerNode, when: u64) {
         let candidates = [near, self.p(0)];
         // SAFETY: by contract; one that was refused is in no heap.
         let mut armed = candidates.into_iter().flatten().map(|p| unsafe { p.timers.arm(timer, when) });

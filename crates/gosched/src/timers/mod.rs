@@ -20,9 +20,9 @@
 mod heap;
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use gosched_primitives::{List, Lock, Readied, Token};
+use gosched_primitives::{AtomicRef, List, Lock, Readied, Token};
 
 use crate::clock::NEVER;
 #[cfg(feature = "hyper")]
@@ -74,7 +74,7 @@ pub(crate) enum Armed {
 pub(crate) struct TimerNode {
     action: Action,
     /// The heap it is or was last armed in.
-    heap: AtomicPtr<TimerHeap>,
+    heap: AtomicRef<TimerHeap>,
     /// Its index in that heap. Written under the heap's lock.
     place: AtomicUsize,
 }
@@ -87,7 +87,7 @@ unsafe impl Send for TimerNode {}
 
 impl TimerNode {
     pub(crate) const fn new(action: Action) -> TimerNode {
-        TimerNode { action, heap: AtomicPtr::new(core::ptr::null_mut()), place: AtomicUsize::new(NOWHERE) }
+        TimerNode { action, heap: AtomicRef::none(), place: AtomicUsize::new(NOWHERE) }
     }
 
     /// Whether it was armed a moment ago. Whoever was woken by it sees that it is not.
@@ -99,12 +99,9 @@ impl TimerNode {
     /// Takes it out of its heap, if it is still there. Afterwards it can't act any more.
     pub(crate) fn disarm(&self) -> Disarmed {
         loop {
-            // SAFETY: heaps belong to Ps, which are never freed.
-            let Some(heap) = (unsafe { self.heap.load(Ordering::Relaxed).as_ref() }) else {
-                return Disarmed::NotArmed;
-            };
+            let Some(heap) = self.heap.get() else { return Disarmed::NotArmed };
             let mut entries = heap.entries.lock();
-            if !core::ptr::eq(self.heap.load(Ordering::Relaxed), heap) {
+            if !self.heap.is(heap) {
                 // It was moved to another heap while we waited for the lock.
                 continue;
             }
@@ -151,13 +148,13 @@ impl TimerHeap {
     /// Arms `timer` for `when`, unless the heap is closed.
     ///
     /// # Safety
-    /// The timer is in no heap, and neither moves nor dies until it has fired or was disarmed. The heap is a P's.
-    pub(crate) unsafe fn arm(&self, timer: &TimerNode, when: u64) -> Armed {
+    /// The timer is in no heap, and neither moves nor dies until it has fired or was disarmed.
+    pub(crate) unsafe fn arm(&'static self, timer: &TimerNode, when: u64) -> Armed {
         let mut entries = self.entries.lock();
         if entries.is_closed() {
             return Armed::Refused;
         }
-        timer.heap.store(core::ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
+        timer.heap.set(Some(self));
         entries.push(HeapEntry { when, timer: NonNull::from(timer) });
         self.note_first(&entries);
         Armed::Yes
@@ -190,7 +187,7 @@ impl TimerHeap {
     ///
     /// # Panics
     /// If `other` is this one.
-    pub(crate) fn close_into(&self, other: &TimerHeap) {
+    pub(crate) fn close_into(&self, other: &'static TimerHeap) {
         assert!(!core::ptr::eq(self, other), "the last heap can't be closed");
         // In the order of their addresses: two that move timers into each other's don't wait for each other.
         let (mut from, mut to);
@@ -206,7 +203,7 @@ impl TimerHeap {
         while let Some(entry) = from.take_any() {
             // SAFETY: it has an entry here, so it is alive, and both locks are held.
             let timer = unsafe { entry.timer.as_ref() };
-            timer.heap.store(core::ptr::from_ref(other).cast_mut(), Ordering::Relaxed);
+            timer.heap.set(Some(other));
             to.push(entry);
         }
         self.note_first(&from);
@@ -289,7 +286,7 @@ mod tests {
     fn fires_in_order_and_not_what_was_disarmed() {
         let mut seed = 7;
         for _ in 0..50 {
-            let heap = TimerHeap::new();
+            let heap: &'static TimerHeap = Box::leak(Box::new(TimerHeap::new()));
             let gs = waiting(200);
             let timers: Vec<TimerNode> = gs.iter().map(|g| TimerNode::new(Action::Ready(*g))).collect();
             let whens: Vec<u64> = timers.iter().map(|_| random(&mut seed) % 100).collect();
@@ -398,7 +395,7 @@ mod tests {
     /// S46: nothing fires early.
     #[test]
     fn nothing_fires_early() {
-        let heap = TimerHeap::new();
+        let heap: &'static TimerHeap = Box::leak(Box::new(TimerHeap::new()));
         let timer = TimerNode::new(Action::Ready(waiting(1)[0]));
         // SAFETY: the timer outlives the heap.
         assert_eq!(unsafe { heap.arm(&timer, 10) }, Armed::Yes);

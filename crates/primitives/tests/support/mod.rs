@@ -57,6 +57,11 @@ impl Node {
         node.id
     }
 
+    /// Whether the contents are those that `fill` wrote (a race, if they are not visible).
+    pub fn is_whole(&self) -> bool {
+        self.read() == self.id + 1
+    }
+
     pub fn times_taken(&self) -> usize {
         self.taken.load(std::sync::atomic::Ordering::Relaxed)
     }

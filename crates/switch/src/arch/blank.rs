@@ -54,6 +54,11 @@ impl Contract for Cpu {
     }
 }
 
+/// The first code on a new stack.
+///
+/// # Safety
+/// Called by nobody: a fresh `Gobuf` begins here, with its entry and argument in the registers
+/// that it was made with.
 unsafe extern "C" fn trampoline() -> ! {
     unimplemented!()
 }

@@ -179,6 +179,10 @@ impl Contract for Cpu {
 
 /// Entered by a jump with `rbp` = entry and `rbx` = arg. A naked function has no unwind table of
 /// its own: this one says that there is no caller.
+///
+/// # Safety
+/// Called by nobody: a fresh `Gobuf` begins here, with its entry and argument in the registers
+/// that it was made with.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

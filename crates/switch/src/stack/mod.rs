@@ -13,14 +13,15 @@
 //! ```
 //!
 //! Files, from the bottom up: `class` (sizes), `error` (no stack can be had), `canary` (how deep was
-//! it used), `slab` (mappings), `guard` (three rungs), `magazine` (lists inside free stacks), `pool`
-//! (shared, locked), `cache` (one owner, no lock).
+//! it used), `slab` (mappings), `ranges` (those not handed out yet), `guard` (three rungs), `magazine`
+//! (lists inside free stacks), `pool` (shared, locked), `cache` (one owner, no lock).
 //!
 //! Invariants:
 //!
 //! - A [`Stack`] is the only handle on its memory. In the lists below it exists as a value inside a free stack.
 //! - Every stack has its guard from before its first use to the end of the process.
-//! - A stack fresh from a slab is not touched by anything here until it is given back.
+//! - A stack fresh from a slab is not touched by anything here until it is given back, unless very
+//!   many caches were emptied (`ranges`).
 
 mod cache;
 mod canary;
@@ -29,6 +30,7 @@ mod error;
 mod guard;
 mod magazine;
 mod pool;
+mod ranges;
 mod slab;
 
 use core::ops::Range;

@@ -6,6 +6,9 @@
 //! by bumping an address, without touching them. Slabs are never unmapped, not even when a pool is
 //! dropped.
 //!
+//! Nothing is allocated: a pool is used inside the runtime, where the user's allocator must not be
+//! called.
+//!
 //! Locks: a class's lock, then the guards' lock (inside `Guards`). Under a class's lock this crate
 //! makes system calls only to map and guard a slab; canaries are checked and pages are given back
 //! without it.
@@ -17,6 +20,7 @@ use super::class::CLASSES;
 use super::error::LimitMet;
 use super::guard::{GuardRung, Guards, Ladder};
 use super::magazine::{MAGAZINE, Magazine, Rack};
+use super::ranges::FreshRanges;
 use super::slab::{Fresh, Slab};
 use super::{OutOfStacks, Stack, StackClass};
 use crate::sys::{self, Paging};
@@ -71,7 +75,7 @@ struct ClassPool {
     /// Given back one by one; becomes part of the rack when it is full.
     singles: Magazine,
     rack: Rack,
-    fresh: Vec<Fresh>,
+    fresh: FreshRanges,
     slabs: usize,
     small_slabs: usize,
     stacks: usize,
@@ -236,7 +240,7 @@ impl StackPool {
         pool.free += batch.len() as usize;
         match batch {
             Batch::Used(magazine) => pool.rack.push(magazine),
-            Batch::Fresh(fresh) => pool.fresh.push(fresh),
+            Batch::Fresh(fresh) => pool.push_fresh(fresh),
         }
     }
 
@@ -265,7 +269,7 @@ impl ClassPool {
         ClassPool {
             singles: Magazine::new(),
             rack: Rack::new(),
-            fresh: Vec::new(),
+            fresh: FreshRanges::new(),
             slabs: 0,
             small_slabs: 0,
             stacks: 0,
@@ -279,7 +283,7 @@ impl ClassPool {
         {
             self.singles = magazine;
         }
-        self.singles.pop().or_else(|| self.fresh_range()?.pop())
+        self.singles.pop().or_else(|| self.fresh.newest()?.pop())
     }
 
     fn push(&mut self, stack: Stack) {
@@ -296,15 +300,17 @@ impl ClassPool {
         if let Some(magazine) = self.rack.pop() {
             return Some(Batch::Used(magazine));
         }
-        Some(Batch::Fresh(self.fresh_range()?.take(MAGAZINE)))
+        Some(Batch::Fresh(self.fresh.newest()?.take(MAGAZINE)))
     }
 
-    /// The newest range that has something left.
-    fn fresh_range(&mut self) -> Option<&mut Fresh> {
-        while self.fresh.last().is_some_and(|range| range.len() == 0) {
-            self.fresh.pop();
+    /// Takes a range of untouched stacks, or, if there are too many ranges, its stacks one by one.
+    fn push_fresh(&mut self, range: Fresh) {
+        if let Err(mut range) = self.fresh.push(range) {
+            while let Some(mut stack) = range.pop() {
+                stack.settle();
+                self.push(stack);
+            }
         }
-        self.fresh.last_mut()
     }
 
     /// Maps and guards one more slab, smaller than usual where the system is short of memory.
@@ -329,7 +335,7 @@ impl ClassPool {
             return Err(out(cause));
         }
         let count = slab.count();
-        self.fresh.push(slab.into_fresh(self.stacks as u32));
+        self.push_fresh(slab.into_fresh(self.stacks as u32));
         self.slabs += 1;
         self.small_slabs += usize::from(count < usual);
         self.stacks += count as usize;

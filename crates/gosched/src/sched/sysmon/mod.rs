@@ -11,10 +11,10 @@
 //! far apart. (A loop of sends beside four busy threads on 2 CPUs, 2026-11-18: it gave way every 40 ms, 125 at most, when it
 //! was asked by its thread's time; every 11, 35 at most, since.)
 //!
-//! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of
-//! what it has to say (the reporter says it), and runs nothing of the user's. It takes a P only
-//! while work waits for one. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which
-//! nobody else touches.
+//! Invariants: it allocates nothing (but for the dump with which it ends the process when the world
+//! is not started again), takes no lock that user code may hold, waits for no reader of what it has
+//! to say (the reporter says it), and runs nothing of the user's. It takes a P only while work waits
+//! for one. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which nobody else touches.
 
 mod housekeeping;
 mod stint;
