@@ -16,6 +16,7 @@ use super::guard::{GuardRung, Guards, Ladder};
 use super::magazine::{MAGAZINE, Magazine, Rack};
 use super::slab::{Fresh, Slab};
 use super::{OutOfStacks, Stack, StackClass};
+use crate::sanitizer;
 use crate::sys::{self, Paging};
 
 /// All stacks that are not in use, for all sizes. Usually one, in a `static`.
@@ -323,6 +324,7 @@ impl ClassPool {
             return Err(out(cause));
         }
         let count = slab.count();
+        sanitizer::note_slab(slab.base() as usize, class.stride(), class.guard(), slab.len());
         self.fresh.push(slab.into_fresh(self.stacks as u32));
         self.slabs += 1;
         self.small_slabs += usize::from(count < usual);
