@@ -59,6 +59,11 @@ fn leaves_nothing(rounds: usize, each: usize, mut round: impl FnMut()) {
 /// those that did not.
 #[test]
 fn contexts_leave_nothing() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             let parent = background().with_cancel();
@@ -90,6 +95,11 @@ fn contexts_leave_nothing() {
 /// before their time.
 #[test]
 fn timers_leave_nothing() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             leaves_nothing(10, MILLION / 10, || {
@@ -117,6 +127,11 @@ fn timers_leave_nothing() {
 /// time costs nothing more.
 #[test]
 fn many_armed_at_once_and_stopped() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             leaves_nothing(5, MANY, || {
@@ -140,6 +155,11 @@ fn many_armed_at_once_and_stopped() {
 /// S46: many pending sleeps, of which each ends in its time; and many under one context, which ends them all.
 #[test]
 fn many_pending_sleeps() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             static EARLY: AtomicUsize = AtomicUsize::new(0);

@@ -13,6 +13,8 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gosched_switch::sanitizer::{SANITIZER, Sanitizer};
+
 const ROLE: &str = "GOSCHED_TEST_CHILD";
 const ARG: &str = "GOSCHED_TEST_ARG";
 const LIMIT: &str = "GOSCHED_TEST_LIMIT_MS";
@@ -63,6 +65,15 @@ pub fn shows(policy: &str) -> bool {
         println!("this shows the policy {policy}, which is off");
     }
     on
+}
+
+/// A test that can't hold in a build for a sanitizer asks here, with the reason, and ends. `docs/sanitizers.md` lists them.
+pub fn spared_by_sanitizer(why: &str) -> bool {
+    let spared = SANITIZER != Sanitizer::Off;
+    if spared {
+        println!("skipped in a build for a sanitizer: {why}");
+    }
+    spared
 }
 
 /// In a test binary without a harness: the tests that are asked for on the command line, or the one that this child is.
@@ -120,6 +131,12 @@ impl Child {
 
     pub fn arg(self, arg: &str) -> Child {
         self.env(ARG, arg)
+    }
+
+    /// With a sanitizer: without its look for leaks at the end, for which it needs one more thread.
+    pub fn without_leak_check(self) -> Child {
+        let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
+        self.env("ASAN_OPTIONS", &format!("{options}:detect_leaks=0"))
     }
 
     pub fn limit(mut self, limit: Duration) -> Child {

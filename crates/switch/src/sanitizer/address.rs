@@ -47,7 +47,7 @@ unsafe extern "C" {
 
 /// What the sanitizer has to be told of a resting context. Atomic for the same reason as the rest of a `Gobuf`.
 #[derive(Debug)]
-pub(crate) struct FiberState {
+pub(crate) struct AsanState {
     /// The bounds of its stack; 0 while they are unknown.
     bottom: AtomicUsize,
     size: AtomicUsize,
@@ -55,28 +55,28 @@ pub(crate) struct FiberState {
     fake: AtomicUsize,
 }
 
-impl FiberState {
-    pub(crate) const fn empty() -> FiberState {
-        FiberState { bottom: AtomicUsize::new(0), size: AtomicUsize::new(0), fake: AtomicUsize::new(0) }
+impl AsanState {
+    pub(crate) const fn empty() -> AsanState {
+        AsanState { bottom: AtomicUsize::new(0), size: AtomicUsize::new(0), fake: AtomicUsize::new(0) }
     }
 
     /// Of a context that has not run, on the stack with this top.
-    pub(crate) fn fresh(top: usize) -> FiberState {
+    pub(crate) fn fresh(top: usize) -> AsanState {
         let (bottom, size) = bounds(top);
-        FiberState {
+        AsanState {
             bottom: AtomicUsize::new(bottom),
             size: AtomicUsize::new(size),
             fake: AtomicUsize::new(0),
         }
     }
 
-    pub(crate) fn set(&self, from: FiberState) {
+    pub(crate) fn set(&self, from: AsanState) {
         self.bottom.store(from.bottom.into_inner(), Relaxed);
         self.size.store(from.size.into_inner(), Relaxed);
         self.fake.store(from.fake.into_inner(), Relaxed);
     }
 
-    pub(crate) fn copy(&self, from: &FiberState) {
+    pub(crate) fn copy(&self, from: &AsanState) {
         self.bottom.store(from.bottom.load(Relaxed), Relaxed);
         self.size.store(from.size.load(Relaxed), Relaxed);
         self.fake.store(from.fake.load(Relaxed), Relaxed);
@@ -187,19 +187,19 @@ unsafe fn finish(fake: *mut c_void) {
 }
 
 /// Where the stacks of a slab lie.
-struct Stacks {
+struct SlabPlace {
     stride: usize,
     guard: usize,
     len: usize,
 }
 
 /// Every slab by its lowest address.
-static SLABS: RwLock<BTreeMap<usize, Stacks>> = RwLock::new(BTreeMap::new());
+static SLABS: RwLock<BTreeMap<usize, SlabPlace>> = RwLock::new(BTreeMap::new());
 
 /// There is a new slab.
 pub(crate) fn note_slab(base: usize, stride: usize, guard: usize, len: usize) {
     let mut slabs = SLABS.write().unwrap_or_else(PoisonError::into_inner);
-    slabs.insert(base, Stacks { stride, guard, len });
+    slabs.insert(base, SlabPlace { stride, guard, len });
 }
 
 /// The bounds of the pool's stack with this address, or with an end there.

@@ -15,7 +15,7 @@
 //!
 //! - Between `depart` and `arrive` nothing runs but the switch itself and signal handlers.
 //! - What a departure leaves behind for the arrival is the thread's: both run on it. What belongs to the context is in
-//!   its `Gobuf` ([`FiberState`]) and travels with it to another thread.
+//!   its `Gobuf` (`FiberState`, one of three types) and travels with it to another thread.
 //! - The state of a `Gobuf` is written by who leaves it, and by the arrival right after that on the same thread: before
 //!   anybody else can know that the context rests.
 
@@ -28,14 +28,20 @@ mod thread;
 
 #[cfg(gosched_asan)]
 use address as which;
+#[cfg(gosched_asan)]
+pub(crate) use address::AsanState as FiberState;
 #[cfg(not(any(gosched_asan, gosched_tsan)))]
 use off as which;
+#[cfg(not(any(gosched_asan, gosched_tsan)))]
+pub(crate) use off::NoState as FiberState;
 #[cfg(all(gosched_tsan, not(gosched_asan)))]
 use thread as which;
+#[cfg(all(gosched_tsan, not(gosched_asan)))]
+pub(crate) use thread::TsanState as FiberState;
 
 #[cfg(any(gosched_asan, gosched_tsan))]
 pub(crate) use which::arrive_first;
-pub(crate) use which::{FiberState, arrive, depart, depart_for_ever, note_slab};
+pub(crate) use which::{arrive, depart, depart_for_ever, note_slab};
 pub use which::{root, unroot};
 
 /// A sanitizer that programs are built for.

@@ -7,21 +7,21 @@ pub(crate) const SANITIZER: Sanitizer = Sanitizer::Off;
 
 /// Nothing.
 #[derive(Debug)]
-pub(crate) struct FiberState;
+pub(crate) struct NoState;
 
-impl FiberState {
+impl NoState {
     #[inline(always)]
-    pub(crate) const fn empty() -> FiberState {
-        FiberState
+    pub(crate) const fn empty() -> NoState {
+        NoState
     }
 
     #[inline(always)]
-    pub(crate) fn fresh(_top: usize) -> FiberState {
-        FiberState
+    pub(crate) fn fresh(_top: usize) -> NoState {
+        NoState
     }
 
     #[inline(always)]
-    pub(crate) fn set(&self, _from: FiberState) {}
+    pub(crate) fn set(&self, _from: NoState) {}
 }
 
 /// See `address.rs` and `thread.rs`.

@@ -31,18 +31,18 @@ unsafe extern "C" {
 
 /// The fiber of a resting context; null in a fresh one.
 #[derive(Debug)]
-pub(crate) struct FiberState(AtomicPtr<c_void>);
+pub(crate) struct TsanState(AtomicPtr<c_void>);
 
-impl FiberState {
-    pub(crate) const fn empty() -> FiberState {
-        FiberState(AtomicPtr::new(null_mut()))
+impl TsanState {
+    pub(crate) const fn empty() -> TsanState {
+        TsanState(AtomicPtr::new(null_mut()))
     }
 
-    pub(crate) fn fresh(_top: usize) -> FiberState {
-        FiberState::empty()
+    pub(crate) fn fresh(_top: usize) -> TsanState {
+        TsanState::empty()
     }
 
-    pub(crate) fn set(&self, from: FiberState) {
+    pub(crate) fn set(&self, from: TsanState) {
         self.0.store(from.0.into_inner(), Relaxed);
     }
 }
