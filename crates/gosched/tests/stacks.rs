@@ -128,7 +128,10 @@ fn overflow_is_caught() {
         died("named", &["goroutine 2 \"bottomless\"", "262144 bytes"]);
         died("nameless", &["goroutine 2:", "262144 bytes"]);
         died("large", &["goroutine 2:", "4194304 bytes"]);
-        died("frames", &["goroutine 2:", "262144 bytes"]);
+        // AddressSanitizer takes the room for large locals without the compiler's probes: one of 100 KiB jumps over a guard.
+        if SANITIZER != Sanitizer::Address {
+            died("frames", &["goroutine 2:", "262144 bytes"]);
+        }
         died("main", &["goroutine 1:", "8388608 bytes"]);
     }
 }
@@ -187,6 +190,7 @@ fn other_faults_are_left_alone() {
             });
         }
     });
+    let child = child.without_fault_reports();
     let outcome = child.clone().arg("thread").run().said(&["std's own", "overflowed its stack"]);
     assert_eq!(outcome.signal, Some(libc::SIGABRT), "{outcome:#?}");
     let outcome = child.arg("wild").run();

@@ -135,8 +135,17 @@ impl Child {
 
     /// With a sanitizer: without its look for leaks at the end, for which it needs one more thread.
     pub fn without_leak_check(self) -> Child {
+        self.sanitizer_option("detect_leaks=0")
+    }
+
+    /// With a sanitizer: it does not handle SIGSEGV, which it does else as the program's first handler.
+    pub fn without_fault_reports(self) -> Child {
+        self.sanitizer_option("handle_segv=0")
+    }
+
+    fn sanitizer_option(self, option: &str) -> Child {
         let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
-        self.env("ASAN_OPTIONS", &format!("{options}:detect_leaks=0"))
+        self.env("ASAN_OPTIONS", &format!("{options}:{option}"))
     }
 
     pub fn limit(mut self, limit: Duration) -> Child {
