@@ -1,7 +1,7 @@
 //! Real bugs in goroutines are still found in builds for AddressSanitizer, and programs without one end well.
 //!
-//! In other builds nothing runs here. Seen to fail: with the call of `__sanitizer_finish_switch_fiber` taken out of
-//! `gosched-switch`, and with a `read_freed` that reads before it frees.
+//! In other builds nothing runs here. Seen to fail, all five: with the call of `__sanitizer_finish_switch_fiber` taken
+//! out of `gosched-switch`.
 
 mod common;
 
