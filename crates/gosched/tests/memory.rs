@@ -19,6 +19,9 @@ const QUEUED_BYTES: usize = 300;
 /// tables and a header each; all are then woken and end, and a second million costs nothing more.
 #[test]
 fn parked_goroutines_cost_a_page_each() {
+    if common::spared_by_sanitizer("it needs more memory for each stack, and for its shadow") {
+        return;
+    }
     let child = common::child("parked_goroutines_cost_a_page_each", || {
         gosched::run(|| {
             // Room for the handles, touched before anything is measured.
@@ -60,6 +63,9 @@ fn parked_goroutines_cost_a_page_each() {
 /// before all are created. Those end, and their headers stay for the handles: the same memory.)
 #[test]
 fn queued_goroutines_cost_a_header_each() {
+    if common::spared_by_sanitizer("it needs more memory for each stack, and for its shadow") {
+        return;
+    }
     let child = common::child("queued_goroutines_cost_a_header_each", || {
         gosched::run(|| {
             gosched::go(|| ()).join().unwrap();
@@ -92,6 +98,9 @@ fn queued_goroutines_cost_a_header_each() {
 /// S12, D4: a large closure lies in one box, which is freed at the goroutine's end.
 #[test]
 fn large_closures_are_freed() {
+    if common::spared_by_sanitizer("it needs more memory for each stack, and for its shadow") {
+        return;
+    }
     let child = common::child("large_closures_are_freed", || {
         gosched::run(|| {
             let spawn = |n: usize| {

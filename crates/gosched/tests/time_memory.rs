@@ -60,6 +60,11 @@ fn leaves_nothing(rounds: usize, each: usize, mut round: impl FnMut()) {
 /// nothing in their parent or elsewhere, whether they ended or not.
 #[test]
 fn contexts_leave_nothing() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             let parent = background().with_cancel();
@@ -91,6 +96,11 @@ fn contexts_leave_nothing() {
 /// build), leave nothing. One that runs a function is no goroutine before its time.
 #[test]
 fn timers_leave_nothing() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             leaves_nothing(10, MILLION / 10, || {
@@ -118,6 +128,11 @@ fn timers_leave_nothing() {
 /// time costs nothing more.
 #[test]
 fn many_armed_at_once_and_stopped() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             leaves_nothing(5, MANY, || {
@@ -143,6 +158,11 @@ fn many_armed_at_once_and_stopped() {
 /// all.
 #[test]
 fn many_pending_sleeps() {
+    if common::spared_by_sanitizer(
+        "it needs more memory for everything, and never gives back what it keeps for reports",
+    ) {
+        return;
+    }
     let body = || {
         gosched::run(|| {
             static EARLY: AtomicUsize = AtomicUsize::new(0);

@@ -51,6 +51,9 @@ compile_error!("gosched needs Linux on a 64-bit CPU");
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub mod arch;
+#[doc(hidden)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+pub mod sanitizer;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub mod stack;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]

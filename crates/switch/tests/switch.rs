@@ -5,6 +5,7 @@ mod common;
 use std::hint::black_box;
 
 use common::watchdog;
+use gosched_switch::arch::here;
 use gosched_switch::{Gobuf, Stack, StackClass, StackPool, jump, switch};
 
 static POOL: StackPool = StackPool::new();
@@ -168,11 +169,10 @@ struct Relay {
 
 unsafe extern "C" fn run_and_hand_over(arg: usize) -> ! {
     let relay = arg as *mut Relay;
-    let here = 0u8;
     // SAFETY: the relay lies on the main stack. The next context takes this stack over in place: nothing of this
     // frame is needed after the jump; the buffer is read before its line is reused.
     unsafe {
-        (*relay).sps.push(black_box(&raw const here) as usize);
+        (*relay).sps.push(here().sp);
         if (*relay).left == 0 {
             jump(&raw const (*relay).main);
         }

@@ -118,12 +118,12 @@ pub(super) enum Callee {
 /// The call right before `address`, if there is one.
 pub(super) fn call_before(address: usize) -> Option<Callee> {
     in_module_of(address, |module| {
-        let code = module.bytes(address.checked_sub(arch::LONGEST_CALL)?, arch::LONGEST_CALL)?;
-        match arch::call_before(code, address)? {
+        let code: [u8; arch::LONGEST_CALL] = module.copy(address.checked_sub(arch::LONGEST_CALL)?)?;
+        match arch::call_before(&code, address)? {
             Call::To(target) => Some(Callee::At(target)),
             Call::Through(slot) => {
-                let target = module.bytes(slot, size_of::<usize>())?.first_chunk()?;
-                Some(Callee::At(usize::from_ne_bytes(*target)))
+                let target = usize::from_ne_bytes(module.copy(slot)?);
+                Some(Callee::At(target))
             }
             Call::Unknown => Some(Callee::Unknown),
         }
@@ -162,8 +162,14 @@ impl Module<'_> {
         })
     }
 
-    fn bytes(&self, address: usize, length: usize) -> Option<&[u8]> {
-        self.bytes_from(address)?.get(..length)
+    /// A copy of `N` bytes. A guess may lead anywhere in a module, also to what AddressSanitizer keeps between two variables:
+    /// so it is not read by instrumented code.
+    fn copy<const N: usize>(&self, address: usize) -> Option<[u8; N]> {
+        let from = self.bytes_from(address)?.get(..N)?;
+        let mut to = [0; N];
+        // SAFETY: those bytes are mapped, as above.
+        unsafe { arch::copy_racing(from.as_ptr().expose_provenance(), &mut to) };
+        Some(to)
     }
 
     fn place(&self, address: usize, context: &mut UnwindContext<usize>) -> Option<CodeInfo> {

@@ -3,6 +3,7 @@
 use core::ptr::NonNull;
 
 use gosched_switch::arch::PAGE_SIZE;
+use gosched_switch::sanitizer;
 
 /// Maps `bytes` of zeroed, page-aligned memory that is never unmapped and costs nothing until touched.
 /// `None` when the system has none left.
@@ -18,7 +19,11 @@ pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
             0,
         )
     };
-    if ptr == libc::MAP_FAILED { None } else { NonNull::new(ptr.cast()) }
+    if ptr == libc::MAP_FAILED {
+        return None;
+    }
+    sanitizer::root(ptr.cast(), bytes);
+    NonNull::new(ptr.cast())
 }
 
 /// Gives a mapping of [`map_forever`] back after all.
@@ -27,7 +32,10 @@ pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
 /// `base` and `bytes` are those of one such mapping, and nobody uses it any more.
 pub(crate) unsafe fn unmap(base: *mut u8, bytes: usize) {
     // SAFETY: by contract.
-    unsafe { libc::munmap(base.cast(), bytes) };
+    unsafe {
+        sanitizer::unroot(base, bytes);
+        libc::munmap(base.cast(), bytes);
+    }
 }
 
 /// Changes the size of such a mapping, and its address if need be; what fits is kept. `None` when the system has no memory
@@ -38,7 +46,13 @@ pub(crate) unsafe fn unmap(base: *mut u8, bytes: usize) {
 pub(crate) unsafe fn remap(base: NonNull<u8>, old: usize, new: usize) -> Option<NonNull<u8>> {
     // SAFETY: by contract.
     let ptr = unsafe { libc::mremap(base.as_ptr().cast(), old, new, libc::MREMAP_MAYMOVE) };
-    if ptr == libc::MAP_FAILED { None } else { NonNull::new(ptr.cast()) }
+    if ptr == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: by contract `map_forever` or the last `remap` said that it is a root.
+    unsafe { sanitizer::unroot(base.as_ptr(), old) };
+    sanitizer::root(ptr.cast(), new);
+    NonNull::new(ptr.cast())
 }
 
 /// Asks for large pages behind a mapping: fewer faults and fewer TLB misses. A wish, no more.

@@ -13,6 +13,8 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gosched_switch::sanitizer::{SANITIZER, Sanitizer};
+
 const ROLE: &str = "GOSCHED_TEST_CHILD";
 const ARG: &str = "GOSCHED_TEST_ARG";
 const LIMIT: &str = "GOSCHED_TEST_LIMIT_MS";
@@ -64,6 +66,16 @@ pub fn shows(policy: &str) -> bool {
         println!("this shows the policy {policy}, which is off");
     }
     on
+}
+
+/// A test that cannot hold in a build for a sanitizer asks here, with the reason, and ends.
+/// `docs/sanitizers.md` lists them.
+pub fn spared_by_sanitizer(why: &str) -> bool {
+    let spared = SANITIZER != Sanitizer::Off;
+    if spared {
+        println!("skipped in a build for a sanitizer: {why}");
+    }
+    spared
 }
 
 /// In a test binary without a harness: runs the tests that the command line asks for, or the one
@@ -123,6 +135,21 @@ impl Child {
 
     pub fn arg(self, arg: &str) -> Child {
         self.env(ARG, arg)
+    }
+
+    /// With a sanitizer: without its look for leaks at the end, for which it needs one more thread.
+    pub fn without_leak_check(self) -> Child {
+        self.sanitizer_option("detect_leaks=0")
+    }
+
+    /// With a sanitizer: it does not handle SIGSEGV, which it does else as the program's first handler.
+    pub fn without_fault_reports(self) -> Child {
+        self.sanitizer_option("handle_segv=0")
+    }
+
+    fn sanitizer_option(self, option: &str) -> Child {
+        let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
+        self.env("ASAN_OPTIONS", &format!("{options}:{option}"))
     }
 
     pub fn limit(mut self, limit: Duration) -> Child {

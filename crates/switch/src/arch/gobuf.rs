@@ -11,6 +11,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::{Contract, Cpu, Entry, Registers};
+use crate::sanitizer::FiberState;
 
 /// The saved registers of a context that does not run.
 ///
@@ -35,6 +36,9 @@ pub struct Gobuf {
     pub(super) bp: AtomicUsize,
     /// The base pointer.
     pub(super) base: AtomicUsize,
+    /// What a sanitizer wants to know of the context; nothing in ordinary builds.
+    #[cfg_attr(not(any(gosched_asan, gosched_tsan)), allow(dead_code, reason = "empty"))]
+    fiber: FiberState,
 }
 
 impl Gobuf {
@@ -53,6 +57,7 @@ impl Gobuf {
             pc: AtomicUsize::new(0),
             bp: AtomicUsize::new(0),
             base: AtomicUsize::new(0),
+            fiber: FiberState::empty(),
         }
     }
 
@@ -85,6 +90,7 @@ impl Gobuf {
             pc: AtomicUsize::new(Cpu::TRAMPOLINE as *const () as usize),
             bp: AtomicUsize::new(entry as usize),
             base: AtomicUsize::new(arg),
+            fiber: FiberState::fresh(top),
         }
     }
 
@@ -105,6 +111,7 @@ impl Gobuf {
         self.pc.store(from.pc.into_inner(), Relaxed);
         self.bp.store(from.bp.into_inner(), Relaxed);
         self.base.store(from.base.into_inner(), Relaxed);
+        self.fiber.set(from.fiber);
     }
 
     /// The saved stack pointer: the hottest line of the suspended context's stack lies just above
@@ -119,6 +126,22 @@ impl Gobuf {
     #[inline]
     pub fn sp(&self) -> usize {
         self.sp.load(Relaxed)
+    }
+
+    /// Becomes a copy of the other one, which a jump is about to restore.
+    #[cfg(gosched_asan)]
+    pub(crate) fn copy(&self, from: &Gobuf) {
+        self.sp.store(from.sp(), Relaxed);
+        self.pc.store(from.pc.load(Relaxed), Relaxed);
+        self.bp.store(from.bp.load(Relaxed), Relaxed);
+        self.base.store(from.base.load(Relaxed), Relaxed);
+        self.fiber.copy(&from.fiber);
+    }
+
+    /// What the hooks of a sanitizer know of it.
+    #[cfg(any(gosched_asan, gosched_tsan))]
+    pub(crate) fn fiber(&self) -> &FiberState {
+        &self.fiber
     }
 
     /// Where to start unwinding a suspended context. A fresh one is in its trampoline, which has no

@@ -43,6 +43,8 @@ compile_error!(
 use core::ffi::c_void;
 use core::fmt;
 
+use crate::sanitizer;
+
 pub use gobuf::Gobuf;
 pub use registers::{Call, Dwarf, Registers};
 
@@ -69,7 +71,7 @@ pub(crate) trait Contract {
     /// [`Gobuf::fresh`] sets: the frame pointer is the entry function, the base pointer its
     /// argument, and the stack pointer is 16-aligned. It calls the function as the C ABI demands,
     /// with a frame pointer of 0, so that walks along frame pointers end. Its unwind table says
-    /// that there is no caller.
+    /// that there is no caller. In builds for a sanitizer it calls `sanitizer::arrive_first` before.
     const TRAMPOLINE: unsafe extern "C" fn() -> !;
 
     /// Saves the running context and resumes the other one. It keeps the promises of
@@ -205,8 +207,12 @@ pub type Entry = unsafe extern "C" fn(usize) -> !;
 /// See the [crate's example](crate#example).
 #[inline(always)]
 pub unsafe fn switch(save: *mut Gobuf, restore: *const Gobuf) {
-    // SAFETY: the caller's promise.
-    unsafe { Cpu::switch(save, restore) }
+    // SAFETY: the caller's promise. The sanitizer's calls stand right before and after.
+    unsafe {
+        sanitizer::depart(save, restore);
+        Cpu::switch(save, restore);
+        sanitizer::arrive(save);
+    }
 }
 
 /// Leaves the running context for ever and resumes the one in `restore`. Nothing is dropped.
@@ -224,8 +230,8 @@ pub unsafe fn switch(save: *mut Gobuf, restore: *const Gobuf) {
 /// See the [crate's example](crate#example).
 #[inline(always)]
 pub unsafe fn jump(restore: *const Gobuf) -> ! {
-    // SAFETY: the caller's promise.
-    unsafe { Cpu::jump(restore) }
+    // SAFETY: the caller's promise. The sanitizer's call stands right before.
+    unsafe { Cpu::jump(sanitizer::depart_for_ever(restore, || here().sp)) }
 }
 
 /// The registers of the caller, as far as an unwinder needs them.

@@ -188,11 +188,16 @@ unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(
         ".cfi_startproc",
         ".cfi_undefined rip",
+        // Both registers are callee-saved, so they survive the call.
+        #[cfg(any(gosched_asan, gosched_tsan))]
+        "call {arrive_first}",
         "mov rdi, rbx",
         "mov rax, rbp",
         "xor ebp, ebp",
         "call rax",
         "ud2",
         ".cfi_endproc",
+        #[cfg(any(gosched_asan, gosched_tsan))]
+        arrive_first = sym crate::sanitizer::arrive_first,
     )
 }

@@ -23,6 +23,7 @@ use super::magazine::{MAGAZINE, Magazine, Rack};
 use super::ranges::FreshRanges;
 use super::slab::{Fresh, Slab};
 use super::{OutOfStacks, Stack, StackClass};
+use crate::sanitizer;
 use crate::sys::{self, Paging};
 
 /// The free stacks of all sizes. A program usually has one pool, in a `static`.
@@ -335,6 +336,7 @@ impl ClassPool {
             return Err(out(cause));
         }
         let count = slab.count();
+        sanitizer::note_slab(slab.base() as usize, class.stride(), class.guard(), slab.len());
         self.push_fresh(slab.into_fresh(self.stacks as u32));
         self.slabs += 1;
         self.small_slabs += usize::from(count < usual);

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use gosched_switch::arch::here;
+use gosched_switch::sanitizer::{SANITIZER, Sanitizer};
 use gosched_switch::{Gobuf, Stack, jump, switch};
 
 /// Ends the process if it is not dropped in time: a hang is a failure.
@@ -63,14 +65,14 @@ pub fn run_on(stack: &Stack, mut body: impl FnMut()) {
 /// Uses about `bytes` of the running stack, page after page, and writes nothing but non-zero values to most of it.
 #[inline(never)]
 pub fn use_stack(bytes: usize) {
-    let here = 0u8;
-    descend((&raw const here as usize).saturating_sub(bytes));
+    descend(here().sp.saturating_sub(bytes));
 }
 
 #[inline(never)]
 fn descend(target: usize) {
     let line = std::hint::black_box([0x77u64; 16]);
-    if line.as_ptr() as usize > target {
+    // Not the line's address: AddressSanitizer keeps such locals elsewhere.
+    if here().sp > target {
         descend(target);
     }
     std::hint::black_box(line);
@@ -83,12 +85,24 @@ pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
-/// Runs one test of this binary again as a process of its own, in a role.
+/// A test that can't hold in a build for a sanitizer asks here, with the reason, and ends. `docs/sanitizers.md` lists them.
+pub fn spared_by_sanitizer(why: &str) -> bool {
+    let spared = SANITIZER != Sanitizer::Off;
+    if spared {
+        println!("skipped in a build for a sanitizer: {why}");
+    }
+    spared
+}
+
+/// Runs one test of this binary again as a process of its own, in a role. A fault in it is a signal, also with a
+/// sanitizer.
 pub fn child(test: &str, role: &str) -> Output {
     let exe = std::env::current_exe().expect("this binary has a path");
+    let asan = std::env::var("ASAN_OPTIONS").unwrap_or_default();
     Command::new(exe)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
+        .env("ASAN_OPTIONS", format!("{asan}:handle_segv=0:handle_sigbus=0"))
         .output()
         .expect("a child process can be started")
 }
