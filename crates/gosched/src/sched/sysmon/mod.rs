@@ -12,9 +12,10 @@
 //! was asked by its thread's time; every 11, 35 at most, since.)
 //!
 //! Invariants: it allocates nothing, takes no lock that user code may hold, waits for no reader of
-//! what it has to say (the reporter says it), and runs nothing of the user's. It takes a P only
-//! while work waits for one. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which
-//! nobody else touches.
+//! what it has to say (the reporter says it), and runs nothing of the user's. It takes a P that
+//! runs a goroutine only while work waits for one; from an announced blocking call also when none
+//! does, once the call has lasted 10 ms. What it remembers of a P is in `p/seen.rs` and
+//! `m/stint.rs`, which nobody else touches.
 
 mod housekeeping;
 mod stint;
