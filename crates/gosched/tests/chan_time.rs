@@ -2,11 +2,16 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{join_all, within};
-use gosched::chan::{Receiver, RecvError, RecvTimeoutError, TryRecvError, after, at, never, tick};
-use gosched::go;
+use gosched::chan::{
+    Receiver, RecvError, RecvTimeoutError, Select, TryRecvError, after, at, bounded, never, tick,
+};
+use gosched::time::Timer;
+use gosched::{go, select};
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -98,4 +103,84 @@ fn closing_time() {
     assert!(r.close() && !r.close() && r.is_closed());
     assert!(join_all(waiting).into_iter().all(|got| got == Err(RecvError)));
     assert_eq!(r.try_recv(), Err(TryRecvError::Disconnected));
+}
+
+/// A time-out runs from the call, however often the wait begins anew: here because a timer among
+/// the operations is reset all the time, which makes its receivers look again. Seen to fail when a
+/// selection went on with the whole duration after each look.
+#[gosched::test]
+fn resets_do_not_prolong_a_timeout() {
+    let hour = Duration::from_secs(3600);
+    let timer = Arc::new(Timer::new(hour));
+    let resets = Arc::new(AtomicU32::new(0));
+    let (stop, stopped) = bounded::<()>(0);
+    let resetting = go({
+        let (timer, resets) = (Arc::clone(&timer), Arc::clone(&resets));
+        move || {
+            // For longer than all of the waits may last together.
+            let start = Instant::now();
+            while start.elapsed() < ms(30_000)
+                && stopped.recv_timeout(ms(20)) == Err(RecvTimeoutError::Timeout)
+            {
+                timer.reset(hour);
+                resets.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    let r = timer.receiver();
+    let selection = || {
+        let mut selection = Select::new();
+        selection.recv(r);
+        selection
+    };
+    let waits: [(&str, &dyn Fn()); 4] = [
+        ("recv_timeout", &|| assert_eq!(r.recv_timeout(ms(200)), Err(RecvTimeoutError::Timeout))),
+        ("select!", &|| {
+            select! {
+                recv(r) -> _ => panic!("an hour has passed"),
+                default(ms(200)) => {}
+            }
+        }),
+        ("select_timeout", &|| assert!(selection().select_timeout(ms(200)).is_err())),
+        ("ready_timeout", &|| assert!(selection().ready_timeout(ms(200)).is_err())),
+    ];
+    for (name, wait) in waits {
+        let before = resets.load(Ordering::Relaxed);
+        let start = Instant::now();
+        wait();
+        let took = start.elapsed();
+        assert!(took >= ms(200) && took < ms(5_000), "{name} took {took:?}");
+        assert!(resets.load(Ordering::Relaxed) > before, "the timer was not reset during {name}");
+    }
+    drop(stop);
+    resetting.join().unwrap();
+}
+
+/// A time-out also runs while a receiver waits for a `select` that computes its value, and fails
+/// to: a value that comes after the time is not received. Seen to fail when the receiver went on
+/// with the whole duration.
+#[gosched::test]
+fn a_value_that_fails_does_not_prolong_a_timeout() {
+    fn fail() -> i32 {
+        gosched::sleep(ms(600));
+        panic!("no value")
+    }
+    fn late(receive: impl FnOnce(Receiver<i32>) -> bool + Send + 'static) {
+        let (s, r) = bounded(0);
+        let failing = go({
+            let s = s.clone();
+            move || select! { send(s, fail()) -> _ => unreachable!() }
+        });
+        let mut offered = Select::new();
+        offered.recv(&r);
+        assert_eq!(offered.ready(), 0);
+        let receiver = go(move || receive(r));
+        assert!(failing.join().is_err());
+        // Time enough for the receiver to learn that its time is over.
+        gosched::sleep(ms(300));
+        let _ = s.send_timeout(1, ms(10_000));
+        assert!(receiver.join().unwrap(), "it received what came too late");
+    }
+    late(|r| r.recv_timeout(ms(500)) == Err(RecvTimeoutError::Timeout));
+    late(|r| select! { recv(r) -> _ => false, default(ms(500)) => true });
 }

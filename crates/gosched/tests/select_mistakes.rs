@@ -5,6 +5,8 @@
 //! crossbeam's, whose message stands beside ours. What crossbeam accepts is no mistake, so each
 //! line must fail with both.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

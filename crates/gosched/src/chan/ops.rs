@@ -312,10 +312,13 @@ fn recv_meeting<T>(
             Err(RecvTimeoutError::Disconnected)
         }
         Received::Empty | Received::Offer => recv_waiting(chan, caller, state, patience),
-        Received::Offered(sender, waiter) => match recv_offered(caller, state, sender, waiter) {
-            Some(value) => Ok(value),
-            None => recv(chan, patience),
-        },
+        Received::Offered(sender, waiter) => {
+            let patience = patience.begun();
+            match recv_offered(caller, state, sender, waiter) {
+                Some(value) => Ok(value),
+                None => recv(chan, patience),
+            }
+        }
     }
 }
 

@@ -1,4 +1,8 @@
 //! How long a channel's operation waits: for ever, for a time, or as long as the caller's context lasts.
+//!
+//! Invariant: a duration becomes a deadline once in a call, by [`Patience::limit`] or
+//! [`Patience::begun`], however often the operation looks again. Who looks again goes on with the
+//! patience [of](Patience::of) that limit. (An operation that is done at once reads no clock.)
 
 use core::time::Duration;
 use std::time::Instant;
@@ -12,6 +16,7 @@ pub(crate) enum Patience {
     Endless,
     /// Until the caller's context ends.
     Context,
+    /// For a time that has not begun yet.
     For(Duration),
     Until(Instant),
     /// As `Until`, by the clock of timers.
@@ -36,6 +41,16 @@ impl Patience {
             Patience::At(when) => when,
         };
         (when > now()).then_some(Limit::until(when))
+    }
+
+    /// The same patience with its time running from now on: what it becomes before the first thing
+    /// that takes time.
+    #[cold]
+    pub(super) fn begun(self) -> Patience {
+        match self {
+            Patience::For(d) => Patience::At(when_after(d)),
+            Patience::Endless | Patience::Context | Patience::Until(_) | Patience::At(_) => self,
+        }
     }
 
     /// Whether no time is left, or the context has ended.

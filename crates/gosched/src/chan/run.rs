@@ -44,6 +44,16 @@ pub(super) enum SelectMode {
     Wait(Patience),
 }
 
+impl SelectMode {
+    /// The same mode with its time running ([`Patience::begun`]).
+    fn begun(self) -> SelectMode {
+        match self {
+            SelectMode::Wait(patience) => SelectMode::Wait(patience.begun()),
+            SelectMode::Stay | SelectMode::Try => self,
+        }
+    }
+}
+
 /// A selection of up to this many operations allocates no scratch memory.
 const INLINE: usize = 8;
 
@@ -224,6 +234,7 @@ fn select_with(
                 return Some((number, call_for(&cases[number], waker, chosen, slot)));
             }
             Polled::Offered(sender, waiter) => {
+                mode = mode.begun();
                 let operation = cases[number].as_operation();
                 match meet(locks, inside, operation, sender, waiter, slot, parker.take()) {
                     Some(chosen) => return Some((number, chosen)),
@@ -238,15 +249,15 @@ fn select_with(
             }
             Polled::Offer | Polled::Wait => {}
         }
-        let (locks, caller, patience) = may_wait(locks, inside, mode)?;
-        match wait(locks, cases, caller, patience, Interest::Take, scratch.nodes, slot) {
+        let (locks, caller, limit) = may_wait(locks, inside, mode)?;
+        mode = SelectMode::Wait(Patience::of(limit));
+        match wait(locks, cases, caller, limit, Interest::Take, scratch.nodes, slot) {
             SelectEnd::Verdict(number, verdict) => {
                 if let Some(chosen) = chosen(verdict) {
                     return Some((number, chosen));
                 }
             }
-            SelectEnd::Look(patience) => mode = SelectMode::Wait(patience),
-            SelectEnd::TimedOut => return None,
+            SelectEnd::Late => {}
         }
     }
 }
@@ -285,25 +296,30 @@ fn ready_with(cases: &[Case<'_>], mode: SelectMode, order: Order, scratch: Scrat
         // SAFETY: the locks are held.
         let found = unsafe { selection.find_ready() };
         let mode_now = if found.is_some() { SelectMode::Try } else { mode };
-        let Some((locks, caller, patience)) = may_wait(locks, inside, mode_now) else { return found };
+        let Some((locks, caller, limit)) = may_wait(locks, inside, mode_now) else { return found };
+        mode = SelectMode::Wait(Patience::of(limit));
         let nobody = core::ptr::null_mut();
-        match wait(locks, cases, caller, patience, Interest::Watch, scratch.nodes, nobody) {
-            SelectEnd::Verdict(_, Verdict::Again) => {}
+        match wait(locks, cases, caller, limit, Interest::Watch, scratch.nodes, nobody) {
+            SelectEnd::Verdict(_, Verdict::Again) | SelectEnd::Late => {}
             SelectEnd::Verdict(number, _) => return Some(number),
-            SelectEnd::Look(patience) => mode = SelectMode::Wait(patience),
-            SelectEnd::TimedOut => return None,
         }
     }
 }
 
-/// What a wait needs, if the mode allows one. Else the locks are released, and the runtime is left.
+/// What a wait needs, if the mode allows one and time is left. Else the locks are released, and the
+/// runtime is left.
 fn may_wait<'s, 'c>(
     locks: Locks<'s, 'c>,
     inside: AnyCall,
     mode: SelectMode,
-) -> Option<(Locks<'s, 'c>, Caller, Patience)> {
+) -> Option<(Locks<'s, 'c>, Caller, Limit)> {
     match (inside, mode) {
-        (AnyCall::Moving(caller), SelectMode::Wait(patience)) => return Some((locks, caller, patience)),
+        (AnyCall::Moving(caller), SelectMode::Wait(patience)) => {
+            if let Some(limit) = patience.limit() {
+                return Some((locks, caller, limit));
+            }
+            let [] = caller.conclude(locks, []);
+        }
         (AnyCall::Stopped(visitor, stopped), SelectMode::Wait(patience)) => {
             let [] = visitor.conclude(locks, []);
             if !patience.is_over() {
@@ -321,26 +337,21 @@ fn may_wait<'s, 'c>(
 enum SelectEnd {
     /// By a peer, at this operation.
     Verdict(usize, Verdict<Waiter>),
-    TimedOut,
-    /// By time, perhaps that of a timer channel: look again, with the patience that is left.
-    Look(Patience),
+    /// By time, perhaps that of a timer channel: look again.
+    Late,
 }
 
-/// Queues a node at each channel, and waits.
+/// Queues a node at each channel, and waits: until the limit, or until a timer channel is due.
 #[inline(never)]
 fn wait(
     locks: Locks<'_, '_>,
     cases: &[Case<'_>],
     mut caller: Caller,
-    patience: Patience,
+    limit: Limit,
     interest: Interest,
     places: &mut [MaybeUninit<Sudog<Waiter>>],
     slot: *mut (),
 ) -> SelectEnd {
-    let Some(limit) = patience.limit() else {
-        let [] = caller.conclude(locks, []);
-        return SelectEnd::TimedOut;
-    };
     let mut deadline = limit.deadline;
     for case in cases {
         // SAFETY: the locks are held.
@@ -371,7 +382,7 @@ fn wait(
     }
     match done {
         Some(number) => SelectEnd::Verdict(number, nodes[number].verdict()),
-        None => SelectEnd::Look(Patience::of(limit)),
+        None => SelectEnd::Late,
     }
 }
 

@@ -16,6 +16,16 @@
 //!   between the process had just so many threads more than we have, all others were asleep at that moment.
 //!
 //! At that moment, then, nobody was left who could do anything.
+//!
+//! The argument why no deadlock is missed. After a look the monitor sleeps, perhaps for ever, and
+//! relies on being rung: by whoever takes an idle P, and by a foreign thread that has counted
+//! itself in. A ring that comes while the monitor is awake is lost. So the monitor also takes the
+//! evidence before the look, and once more after it has announced that it sleeps
+//! ([`Dormant`](gosched_primitives::Dormant)). Each part is changed under a lock, before the ring,
+//! and read under that lock. If the change comes first, the monitor sees it, and looks again. If
+//! the reading comes first, the one who changes acquires the lock after the announcement, and so
+//! sees it, and wakes the monitor. It is not enough to ask whether all Ps are idle: one may have
+//! been taken in between, and be idle again.
 
 use core::sync::atomic::Ordering;
 
@@ -42,9 +52,9 @@ pub(crate) enum Deadlock {
     OutOfStacks,
 }
 
-/// What must be the same before and after.
+/// What must be the same before and after, while all Ps are idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Evidence {
+pub(super) struct Evidence {
     idle_ps_taken: u64,
     foreign: Foreign,
     stackless: usize,
@@ -73,13 +83,18 @@ impl Sched {
         }
     }
 
+    /// The evidence, if all Ps are idle.
+    pub(super) fn evidence(&self) -> Option<Evidence> {
+        let idle_ps_taken = {
+            let shared = self.lock.lock();
+            self.all_idle().then_some(shared.idle_ps_taken)?
+        };
+        Some(Evidence { idle_ps_taken, foreign: Foreign::now(), stackless: self.stackless() })
+    }
+
     /// The evidence, if by the scheduler's own books nobody can run.
     fn nobody_can_run(&self) -> Option<Evidence> {
-        let evidence = Evidence {
-            idle_ps_taken: self.lock.lock().idle_ps_taken,
-            foreign: Foreign::now(),
-            stackless: self.stackless(),
-        };
+        let evidence = self.evidence()?;
         let elsewhere = [&self.computing_without_p, &self.lost_to_blocking, &self.left_in_calls];
         // The counts of `elsewhere` are read after the idle word, in which whoever gave up the last
         // P has released what it counted before.

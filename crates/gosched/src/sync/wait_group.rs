@@ -2,16 +2,20 @@
 //!
 //! The counter is on the heap, because the goroutines of [`WaitGroup::go`] may outlive the group that started them. It is
 //! created at first use, so that a group can be a `static`.
+//!
+//! Invariant: nobody waits for the counter to be created. Of several first uses each makes one, and
+//! one is kept: so a use never moves its caller, and is allowed in a stopped world.
 #![allow(unsafe_code)]
 
 use core::fmt;
 use core::panic::{Location, RefUnwindSafe, UnwindSafe};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
 use gosched_locks::Add;
 
-use super::once_lock::OnceLock;
 use super::seam::{Obtained, obtain, obtain_within, wake_each};
 use crate::clock::when_after;
 use crate::context::{self, ContextError};
@@ -44,7 +48,81 @@ type GroupCore = gosched_locks::Group<Waiter>;
 /// assert_eq!(SUM.load(Ordering::Relaxed), 55);
 /// ```
 pub struct WaitGroup {
-    core: OnceLock<Arc<GroupCore>>,
+    core: CoreCell,
+}
+
+/// A place for the counter.
+///
+/// Invariant: null, or a count of an `Arc` that this owns. What is there stays until the place is
+/// dropped.
+struct CoreCell(AtomicPtr<GroupCore>);
+
+/// What the place holds may be used by several threads, and dropped by another.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Arc<GroupCore>>();
+};
+
+impl CoreCell {
+    const fn new() -> CoreCell {
+        CoreCell(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    fn of(core: Arc<GroupCore>) -> CoreCell {
+        CoreCell(AtomicPtr::new(Arc::into_raw(core).cast_mut()))
+    }
+
+    #[inline]
+    fn get(&self) -> Option<&GroupCore> {
+        // ORDERING: Acquire: what is there was written before; partner is the CAS in `make`.
+        let core = self.0.load(Ordering::Acquire);
+        // SAFETY: null, or from an `Arc` whose count lives as long as this.
+        unsafe { core.as_ref() }
+    }
+
+    #[inline]
+    fn get_or_make(&self) -> &GroupCore {
+        self.get().unwrap_or_else(|| self.make())
+    }
+
+    /// Puts a new counter there, unless somebody else was faster.
+    #[cold]
+    fn make(&self) -> &GroupCore {
+        let new = CoreCell::of(Arc::new(GroupCore::new()));
+        // ORDERING: Release: the counter was written before, partner is the load in `get`; Acquire
+        // on failure, as that load.
+        let put = self.0.compare_exchange(
+            ptr::null_mut(),
+            new.0.load(Ordering::Relaxed),
+            Ordering::Release,
+            Ordering::Acquire,
+        );
+        if put.is_ok() {
+            // The count belongs to this place now. (A second counter is freed here.)
+            core::mem::forget(new);
+        }
+        self.get().unwrap_or_else(|| unreachable!("one was put there"))
+    }
+
+    fn share(&self) -> Arc<GroupCore> {
+        let core = ptr::from_ref(self.get_or_make());
+        // SAFETY: from `Arc::into_raw`, of a count that lives as long as this; another is added,
+        // and returned.
+        unsafe {
+            Arc::increment_strong_count(core);
+            Arc::from_raw(core)
+        }
+    }
+}
+
+impl Drop for CoreCell {
+    fn drop(&mut self) {
+        let core = *self.0.get_mut();
+        if !core.is_null() {
+            // SAFETY: the count is this place's own, which ends here.
+            drop(unsafe { Arc::from_raw(core) });
+        }
+    }
 }
 
 /// A goroutine that was counted; dropping this takes it off the counter.
@@ -72,11 +150,7 @@ impl WaitGroup {
     /// ```
     #[must_use]
     pub const fn new() -> WaitGroup {
-        WaitGroup { core: OnceLock::new() }
-    }
-
-    fn core(&self) -> &Arc<GroupCore> {
-        self.core.get_or_init(|| Arc::new(GroupCore::new()))
+        WaitGroup { core: CoreCell::new() }
     }
 
     /// Adds `n`, which may be negative, to the counter. At 0 all waiters are woken. Never moves.
@@ -95,7 +169,7 @@ impl WaitGroup {
     /// ```
     #[track_caller]
     pub fn add(&self, n: isize) {
-        if let Err(counter) = add(self.core(), n) {
+        if let Err(counter) = add(self.core.get_or_make(), n) {
             out_of_range(counter);
         }
     }
@@ -199,7 +273,7 @@ impl WaitGroup {
         T: 'static,
     {
         self.add(1);
-        let counted = Counted(Arc::clone(self.core()));
+        let counted = Counted(self.core.share());
         // SAFETY: forgotten below.
         unsafe { go_around(Argument::new(&f), counted, Location::caller()) };
         core::mem::forget(f);
@@ -246,7 +320,7 @@ fn out_of_range(counter: i128) -> ! {
 
 impl Clone for WaitGroup {
     fn clone(&self) -> WaitGroup {
-        WaitGroup { core: OnceLock::from(Arc::clone(self.core())) }
+        WaitGroup { core: CoreCell::of(self.core.share()) }
     }
 }
 

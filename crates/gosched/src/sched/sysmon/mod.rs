@@ -13,8 +13,10 @@
 //!
 //! Invariants: it allocates nothing (but for the dump with which it ends the process when the world
 //! is not started again), takes no lock that user code may hold, waits for no reader of what it has
-//! to say (the reporter says it), and runs nothing of the user's. It takes a P only while work waits
-//! for one. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which nobody else touches.
+//! to say (the reporter says it), and runs nothing of the user's. It takes a P that runs a goroutine
+//! only while work waits for one; from an announced blocking call also when none does, once the call
+//! has lasted 10 ms. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which nobody else
+//! touches.
 
 mod housekeeping;
 mod stint;
@@ -74,9 +76,11 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
         housekeeping.step(now());
         if pace.is_idle_for_long() {
             let retry = (SCHED.stackless() > 0).then_some(RETRY_STACKLESS);
-            let limits = [look_for_deadlock(&mut patience), housekeeping.pause(now()), retry];
-            let limit = limits.into_iter().flatten().min();
-            match DORMANT.sleep_unless(limit, || !SCHED.all_idle() || SCHED.held_back() > 0) {
+            let look = || {
+                let limits = [look_for_deadlock(&mut patience), housekeeping.pause(now()), retry];
+                limits.into_iter().flatten().min()
+            };
+            match sleep_after(look, &DORMANT) {
                 Wake::TimedOut => {
                     monitor.help_stackless(now());
                     continue;
@@ -102,6 +106,19 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
             pace.charge(clock::own_cpu(), now());
         }
     }
+}
+
+/// Looks, then sleeps at `place` for as long as the look says, unless the monitor is needed: a P is
+/// busy, or what the look found may be out of date.
+///
+/// The evidence is taken before the look and again after the monitor has announced that it sleeps.
+/// Who rings earlier finds the monitor awake, which does nothing; but what it rings for has changed
+/// the evidence by then: a P was taken (and may be idle again), or a foreign thread has begun to
+/// wait. (`dead.rs` has the argument.)
+fn sleep_after(look: impl FnOnce() -> Option<Duration>, place: &Dormant) -> Wake {
+    let before = SCHED.evidence();
+    let limit = look();
+    place.sleep_unless(limit, || before.is_none() || SCHED.evidence() != before || SCHED.held_back() > 0)
 }
 
 /// Ends the process if no goroutine can ever run again; else says how long to sleep before the next look, if one is needed:
@@ -328,4 +345,47 @@ fn judge(p: &P, m: &'static M, now: u64, pause: u64) -> RunningVerdict {
         p.seen.set_asked_at(unchanged_for);
     }
     verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::g::waiter::ThreadParker;
+    use crate::runtime;
+    use crate::testing::succeeds_in_child;
+
+    /// S48: what happens between the look for a deadlock and the sleep is not missed, though its
+    /// ring finds the monitor awake: a foreign thread begins to wait; a P is taken, and is idle
+    /// again. (The monitor here is a thread with a place of its own to sleep.) Seen to fail when
+    /// `sleep_after` asked only whether all Ps are idle, and with either of the two left out of the
+    /// evidence.
+    #[test]
+    fn the_monitor_does_not_sleep_on_an_old_look() {
+        const BRIEFLY: Option<Duration> = Some(Duration::from_millis(20));
+        let name = "sched::sysmon::tests::the_monitor_does_not_sleep_on_an_old_look";
+        succeeds_in_child(name, 2, || {
+            runtime::blocking(|| {
+                let place = Dormant::new();
+                let await_calm = || while sleep_after(|| BRIEFLY, &place) != Wake::TimedOut {};
+                let foreign = ThreadParker::current();
+                for _ in 0..3 {
+                    await_calm();
+                    let counts_in = || {
+                        assert!(foreign.count_in());
+                        BRIEFLY
+                    };
+                    assert_eq!(sleep_after(counts_in, &place), Wake::Woken);
+                    foreign.wake();
+                    foreign.sleep_counted();
+                    await_calm();
+                    let takes_a_p = || {
+                        let p = SCHED.take_idle_p().expect("all are idle");
+                        SCHED.put_idle_p_last(p);
+                        BRIEFLY
+                    };
+                    assert_eq!(sleep_after(takes_a_p, &place), Wake::Woken);
+                }
+            });
+        });
+    }
 }
