@@ -4,6 +4,8 @@
 //! the library until they expand to something, and with crossbeam's, whose message stands beside ours. What crossbeam
 //! takes is no mistake, so there must be one on each line with both.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
