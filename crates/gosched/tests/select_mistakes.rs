@@ -7,6 +7,8 @@
 
 mod common;
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

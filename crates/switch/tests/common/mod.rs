@@ -94,15 +94,15 @@ pub fn spared_by_sanitizer(why: &str) -> bool {
     spared
 }
 
-/// Runs one test of this binary again as a process of its own, in a role. A fault in it is a signal, also with a
-/// sanitizer.
+/// Runs one test of this binary again as a process of its own, in a role. With a sanitizer, too, a fault in it is
+/// a signal; it is not searched for leaks, for which a limit on memory may leave no room.
 pub fn child(test: &str, role: &str) -> Output {
     let exe = std::env::current_exe().expect("this binary has a path");
     let asan = std::env::var("ASAN_OPTIONS").unwrap_or_default();
     Command::new(exe)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
-        .env("ASAN_OPTIONS", format!("{asan}:handle_segv=0:handle_sigbus=0"))
+        .env("ASAN_OPTIONS", format!("{asan}:handle_segv=0:handle_sigbus=0:detect_leaks=0"))
         .output()
         .expect("a child process can be started")
 }
