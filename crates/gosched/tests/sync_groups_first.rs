@@ -53,7 +53,8 @@ static ALLOCATOR: HoldingUp = HoldingUp;
 /// refused in a stopped world; and both count.
 #[test]
 fn first_uses_do_not_wait_for_each_other() {
-    let uses: [(&str, fn(&WaitGroup)); 4] = [
+    type Use = fn(&WaitGroup);
+    let uses: [(&str, Use); 4] = [
         ("add", |group| group.add(1)),
         ("clone", |group| group.clone().add(1)),
         ("go", |group| {
