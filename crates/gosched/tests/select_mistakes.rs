@@ -7,8 +7,6 @@
 
 mod common;
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
