@@ -51,6 +51,8 @@
 //! | `deadlock=0` | switches deadlock detection off |
 //! | `migrate=1` | every moving call moves the goroutine to another thread: for tests |
 //! | `stall=ms` | reports a goroutine that computes or blocks its thread for longer, with its stack, once for each place |
+//! | `schedtrace=ms` | prints the scheduler's state in a line, so often, in the form of Go's runtime: `SCHED 1004ms: gomaxprocs=2 idleprocs=0 threads=5 spinningthreads=0 needspinning=0 idlethreads=1 runqueue=0 [3 1]`; the numbers in brackets are the queues of the Ps |
+//! | `scheddetail=1` | with `schedtrace`: a line for each P, each thread (M) and each goroutine, too |
 //! | `policy=0`, `policy.NAME=0` | switches off what the scheduler does beyond Go's rules, all of it or one policy: to measure what it is worth for a program |
 //!
 //! # When it hangs

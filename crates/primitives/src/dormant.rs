@@ -72,6 +72,11 @@ impl Dormant {
         self.state.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
+    /// Whether it sleeps, or is about to. For those who only look.
+    pub fn is_asleep(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == ASLEEP
+    }
+
     /// Wakes the sleeper if it sleeps. Called after the reason was published by a `SeqCst` write.
     /// Async-signal-safe.
     #[inline]

@@ -10,6 +10,7 @@ use crate::fatal::warn;
 pub(crate) use policy::{PoliciesOff, Policy};
 
 const VARIABLE: &str = "GOSCHED_DEBUG";
+const KNOWN: &str = "randomize, seed, deadlock, migrate, stall, schedtrace, scheddetail, policy, policy.NAME";
 
 /// The switches, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub(crate) struct Debug {
     pub(crate) migrate: bool,
     /// `stall=ms`: who holds its thread for longer is reported.
     pub(crate) stall: Option<Duration>,
+    /// `schedtrace=ms`: the scheduler in a line, so often (S50).
+    pub(crate) schedtrace: Option<Duration>,
+    /// `scheddetail=1`: with lines for each P, M and G.
+    pub(crate) scheddetail: bool,
     /// `policy=0`, `policy.NAME=0`: what the scheduler does beyond Go's rules is switched off.
     pub(crate) off: PoliciesOff,
 }
@@ -36,6 +41,8 @@ impl Default for Debug {
             deadlock: true,
             migrate: false,
             stall: None,
+            schedtrace: None,
+            scheddetail: false,
             off: PoliciesOff::default(),
         }
     }
@@ -72,6 +79,11 @@ fn set(switch: &mut bool, value: &str) -> bool {
     true
 }
 
+/// A number of milliseconds, at least one.
+fn milliseconds(value: &str) -> Option<Duration> {
+    value.trim().parse().ok().filter(|ms| *ms > 0).map(Duration::from_millis)
+}
+
 fn parse(text: &str) -> (Debug, Vec<String>) {
     let mut debug = Debug::default();
     let mut complaints = Vec::new();
@@ -94,13 +106,16 @@ fn parse(text: &str) -> (Debug, Vec<String>) {
                 debug.seed.is_some()
             }
             "stall" => {
-                let limit = value.trim().parse().ok().filter(|ms| *ms > 0);
-                debug.stall = limit.map(Duration::from_millis);
-                limit.is_some()
+                debug.stall = milliseconds(value);
+                debug.stall.is_some()
             }
+            "schedtrace" => {
+                debug.schedtrace = milliseconds(value);
+                debug.schedtrace.is_some()
+            }
+            "scheddetail" => set(&mut debug.scheddetail, value),
             _ => {
-                complaints
-                    .push(format!("unknown key {key:?} (known: randomize, seed, deadlock, migrate, stall, policy, policy.NAME)"));
+                complaints.push(format!("unknown key {key:?} (known: {KNOWN})"));
                 continue;
             }
         };
@@ -117,13 +132,25 @@ mod tests {
 
     #[test]
     fn known_keys_are_understood() {
-        let (debug, complaints) = parse("randomize=0, seed=42,deadlock=0,migrate=1,stall=20,policy.trust=0");
+        let text =
+            "randomize=0, seed=42,deadlock=0,migrate=1,stall=20,schedtrace=5,scheddetail=1,policy.trust=0";
+        let (debug, complaints) = parse(text);
+        let schedtrace = Some(Duration::from_millis(5));
         let stall = Some(Duration::from_millis(20));
         let mut off = PoliciesOff::default();
         off.set("policy.trust", "0").unwrap();
         assert_eq!(
             debug,
-            Debug { randomize: false, seed: Some(42), deadlock: false, migrate: true, stall, off }
+            Debug {
+                randomize: false,
+                seed: Some(42),
+                deadlock: false,
+                migrate: true,
+                stall,
+                schedtrace,
+                scheddetail: true,
+                off
+            }
         );
         assert!(complaints.is_empty());
     }

@@ -12,6 +12,7 @@
 //! | `overview` | what is asked of the scheduler |
 //! | `text` | the dump |
 //! | `stall` | who has held its thread too long (`GOSCHED_DEBUG=stall=ms`) |
+//! | `schedtrace` | the scheduler in a line, every so often (`GOSCHED_DEBUG=schedtrace=ms`) |
 //! | `notices` | warnings of threads that must not write themselves |
 //! | `report` | the thread on which all of this happens, and what it is asked for |
 //!
@@ -26,6 +27,7 @@ mod names;
 mod notices;
 mod overview;
 mod report;
+mod schedtrace;
 mod snapshot;
 mod stacks;
 mod stall;

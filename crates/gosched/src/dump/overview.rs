@@ -28,6 +28,11 @@ pub(crate) struct Books {
     pub(crate) idle: Idle,
     pub(crate) runq_len: usize,
     pub(crate) goroutines: usize,
+    /// Whether the world is to be stopped, and how many Ps do not stand still yet.
+    pub(crate) stopping: bool,
+    pub(crate) still_running: u32,
+    /// Whether the monitor sleeps until it is needed.
+    pub(crate) monitor_sleeps: bool,
 }
 
 static SCHEDULER: OnceLock<&'static dyn Overview> = OnceLock::new();

@@ -24,6 +24,7 @@ use gosched_primitives::Dormant;
 use super::ask::Asker;
 use super::notices::Notices;
 use super::overview::{Overview, set_scheduler};
+use super::schedtrace::SchedTrace;
 use super::snapshot::OwnStack;
 use super::stall::{Stall, Stalled, ToldPlaces};
 use super::text::Dumper;
@@ -133,11 +134,19 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
     // Made when it is first needed: a program that asks for nothing pays for no memory.
     let mut reporter = None;
+    let mut trace = SchedTrace::wanted();
     loop {
+        let limit = trace.as_ref().map(SchedTrace::pause);
         // ORDERING: SeqCst: partner is the fetch_or in `want`.
-        let _ = DORMANT.sleep_unless(None, || ASKED.load(Ordering::SeqCst) != 0);
+        let _ = DORMANT.sleep_unless(limit, || ASKED.load(Ordering::SeqCst) != 0);
+        if let Some(trace) = &mut trace {
+            trace.print_if_due();
+        }
         // ORDERING: Acquire pairs with the fetch_or in `want`: what was asked for is seen.
         let asked = ASKED.swap(0, Ordering::Acquire);
+        if asked == 0 {
+            continue;
+        }
         // A library that reads debug information may stumble over it; that must not be the end of the program.
         if catch_unwind(AssertUnwindSafe(|| reporter.get_or_insert_with(Reporter::new).serve(asked))).is_err()
         {

@@ -118,6 +118,9 @@ impl Overview for Sched {
             idle: self.idle_snapshot(),
             runq_len: self.runq_len(),
             goroutines: self.num_goroutine(),
+            stopping: self.exceptions.is_stopping(),
+            still_running: self.still_running(),
+            monitor_sleeps: sysmon::is_asleep(),
         }
     }
 }

@@ -317,6 +317,11 @@ impl Sched {
         waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
+    /// Ps that do not stand still yet; 0 unless the world is to be stopped. For those who only look.
+    pub(super) fn still_running(&self) -> u32 {
+        self.world.running.load(Ordering::Relaxed)
+    }
+
     /// Whether the world stands still, or is about to.
     pub(crate) fn is_stopped(&self) -> bool {
         !self.world.stops.load(Ordering::Relaxed).is_multiple_of(2)

@@ -61,6 +61,11 @@ pub(super) fn wake_up() {
     DORMANT.wake_up_after(|| since::set_clock(now()));
 }
 
+/// Whether the monitor sleeps until it is needed. For those who only look.
+pub(super) fn is_asleep() -> bool {
+    DORMANT.is_asleep()
+}
+
 extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-sysmon");
     // SAFETY: `start` passed this, for ever.
