@@ -35,7 +35,8 @@ pub fn stdin() -> Stdin {
     Stdin(())
 }
 
-/// The standard input, as `std::io::Stdin`. Each read locks it anew.
+/// The standard input, as `std::io::Stdin`. Each call locks it, and releases it when it has all it
+/// wants.
 ///
 /// ```no_run
 /// use std::io::Read;
@@ -124,12 +125,20 @@ impl Read for &Stdin {
         runtime::blocking(|| std::io::stdin().read(buf))
     }
 
+    fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        runtime::blocking(|| std::io::stdin().read_vectored(bufs))
+    }
+
     fn read_to_end(&mut self, buf: &mut Vec<u8>) -> Result<usize> {
         runtime::blocking(|| std::io::stdin().read_to_end(buf))
     }
 
     fn read_to_string(&mut self, buf: &mut String) -> Result<usize> {
         runtime::blocking(|| std::io::stdin().read_to_string(buf))
+    }
+
+    fn read_exact(&mut self, buf: &mut [u8]) -> Result<()> {
+        runtime::blocking(|| std::io::stdin().read_exact(buf))
     }
 }
 
@@ -139,12 +148,20 @@ impl Read for Stdin {
         (&*self).read(buf)
     }
 
+    fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        (&*self).read_vectored(bufs)
+    }
+
     fn read_to_end(&mut self, buf: &mut Vec<u8>) -> Result<usize> {
         (&*self).read_to_end(buf)
     }
 
     fn read_to_string(&mut self, buf: &mut String) -> Result<usize> {
         (&*self).read_to_string(buf)
+    }
+
+    fn read_exact(&mut self, buf: &mut [u8]) -> Result<()> {
+        (&*self).read_exact(buf)
     }
 }
 
@@ -197,12 +214,20 @@ impl Read for StdinLock<'_> {
         runtime::blocking(|| self.0.read(buf))
     }
 
+    fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        runtime::blocking(|| self.0.read_vectored(bufs))
+    }
+
     fn read_to_end(&mut self, buf: &mut Vec<u8>) -> Result<usize> {
         runtime::blocking(|| self.0.read_to_end(buf))
     }
 
     fn read_to_string(&mut self, buf: &mut String) -> Result<usize> {
         runtime::blocking(|| self.0.read_to_string(buf))
+    }
+
+    fn read_exact(&mut self, buf: &mut [u8]) -> Result<()> {
+        runtime::blocking(|| self.0.read_exact(buf))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::join_all;
+use common::{child, join_all, until_waiting};
 use gosched::chan::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError, bounded, unbounded};
 use gosched::{go, select};
 
@@ -49,26 +49,56 @@ fn the_last_handle_closes() {
     assert!(s.is_closed() && !s.close());
 }
 
-/// S44: a close ends the waits of goroutines, selects and threads, however many.
-#[gosched::test]
+/// Whether this thread sleeps in the kernel.
+fn sleeps(tid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'))
+}
+
+/// S44: a close ends the waits of goroutines, selects and threads, however many. All of them wait
+/// when it comes. Seen to fail when a close ended only the first batch of waiters.
+#[test]
 fn close_wakes_all() {
-    let (s, r) = bounded::<usize>(0);
-    let (full, rest) = bounded::<usize>(1);
-    full.send(0).unwrap();
-    let mut waiting = Vec::new();
-    for n in 0..200 {
-        let (r, full) = (r.clone(), full.clone());
-        waiting.push(go(move || match n % 4 {
-            0 => r.recv() == Err(RecvError),
-            1 => full.send(n) == Err(SendError(n)),
-            2 => select! { recv(r) -> msg => msg == Err(RecvError), send(full, n) -> res => res == Err(SendError(n)) },
-            _ => std::thread::spawn(move || r.recv() == Err(RecvError)).join().unwrap(),
-        }));
+    const EACH: usize = 50;
+    let body = || {
+        let (s, r) = bounded::<usize>(0);
+        let (full, rest) = bounded::<usize>(1);
+        full.send(0).unwrap();
+        let mut waiting = Vec::new();
+        for n in 0..3 * EACH {
+            let (r, full) = (r.clone(), full.clone());
+            waiting.push(go(move || match n % 3 {
+                0 => r.recv() == Err(RecvError),
+                1 => full.send(n) == Err(SendError(n)),
+                _ => select! { recv(r) -> msg => msg == Err(RecvError), send(full, n) -> res => res == Err(SendError(n)) },
+            }));
+        }
+        let (begin, begun) = std::sync::mpsc::channel();
+        let threads: Vec<_> = (0..EACH)
+            .map(|_| {
+                let (r, begin) = (r.clone(), begin.clone());
+                std::thread::spawn(move || {
+                    begin.send(common::tid()).unwrap();
+                    r.recv() == Err(RecvError)
+                })
+            })
+            .collect();
+        for reason in ["chan receive", "chan send", "select"] {
+            until_waiting(reason, EACH);
+        }
+        for tid in begun.iter().take(EACH) {
+            while !sleeps(tid) {
+                std::thread::yield_now();
+            }
+        }
+        assert!(s.close() && rest.close());
+        assert!(join_all(waiting).into_iter().all(|told| told));
+        assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        assert_eq!((rest.recv(), rest.recv()), (Ok(0), Err(RecvError)));
+    };
+    for procs in [1, 2, 8] {
+        child("close_wakes_all", body).procs(procs).limit(Duration::from_secs(60)).run().ok();
     }
-    (0..50).for_each(|_| gosched::yield_now());
-    assert!(s.close() && rest.close());
-    assert!(join_all(waiting).into_iter().all(|told| told));
-    assert_eq!((rest.recv(), rest.recv()), (Ok(0), Err(RecvError)));
 }
 
 /// S44: of several calls of `close` at once, one returns `true`.

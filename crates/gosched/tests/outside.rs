@@ -4,6 +4,7 @@
 mod common;
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::{Command as StdCommand, Stdio as StdStdio};
@@ -223,4 +224,35 @@ fn read_lines() {
     println!("heard: {}", heard.join("|"));
     drop(turns);
     ticking.join().unwrap();
+}
+
+/// As std: `read_exact` locks the standard input until it has all its bytes, so of two at once each
+/// gets bytes that follow each other. Seen to fail, in each of many runs, without that method: it
+/// is then a `read` for each byte here, which locks for itself.
+#[test]
+fn readers_of_the_standard_input_do_not_mix() {
+    const N: usize = 2_000;
+    let body = || {
+        let (reader, mut writer) = io::pipe().unwrap();
+        // SAFETY: both are open descriptors.
+        assert_eq!(unsafe { libc::dup2(reader.as_raw_fd(), 0) }, 0);
+        let read = || {
+            let mut bytes = [0; N];
+            gosched::io::stdin().read_exact(&mut bytes).map(|()| bytes)
+        };
+        let readers = vec![go(read), go(read)];
+        for i in 0..2 * N {
+            writer.write_all(&[(i / N) as u8]).unwrap();
+            let mut unread = 1;
+            while unread > 0 {
+                std::thread::yield_now();
+                // SAFETY: it writes the number.
+                assert_eq!(unsafe { libc::ioctl(reader.as_raw_fd(), libc::FIONREAD, &mut unread) }, 0);
+            }
+        }
+        let mut got: Vec<_> = join_all(readers).into_iter().map(Result::unwrap).collect();
+        got.sort_by_key(|bytes| bytes[0]);
+        assert!(got[0] == [0; N] && got[1] == [1; N], "each has bytes of both");
+    };
+    child("readers_of_the_standard_input_do_not_mix", body).procs(2).limit(LIMIT).run().ok();
 }

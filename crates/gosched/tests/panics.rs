@@ -216,24 +216,35 @@ fn blocking_while_unwinding_on_eight_ps() {
     common::child("blocking_while_unwinding_on_eight_ps", block_while_unwinding).procs(8).run().ok();
 }
 
-/// D5: a scope whose closure panics waits for its goroutines before the panic resumes, so they run.
-#[gosched::test]
+/// D5: a scope whose closure panics waits for its goroutines before the panic resumes. Then it is
+/// not bound to its thread, as it would be while it unwinds: with one P they run on that thread.
+/// Seen to fail when the scope locked its thread for that wait.
+#[test]
 fn a_scope_that_panics_waits_unbound() {
-    let threads = Arc::new(Mutex::new(Vec::new()));
-    let error = catch_unwind(AssertUnwindSafe(|| {
-        thread::scope(|s| {
-            for _ in 0..10 {
-                s.spawn(|| {
-                    gosched::yield_now();
-                    assert!(!thread::panicking());
-                    threads.lock().unwrap().push(tid());
-                });
-            }
-            panic!("the scope's own");
-        })
-    }));
-    assert!(error.is_err());
-    assert_eq!(threads.lock().unwrap().len(), 10);
+    let child = common::child("a_scope_that_panics_waits_unbound", || {
+        gosched::run(|| {
+            let threads = Mutex::new(Vec::new());
+            let here = Mutex::new(0);
+            let error = catch_unwind(AssertUnwindSafe(|| {
+                thread::scope(|s| {
+                    for _ in 0..10 {
+                        s.spawn(|| {
+                            gosched::yield_now();
+                            assert!(!thread::panicking());
+                            threads.lock().unwrap().push(tid());
+                        });
+                    }
+                    *here.lock().unwrap() = tid();
+                    panic!("the scope's own");
+                })
+            }));
+            assert!(error.is_err());
+            let (threads, here) = (threads.into_inner().unwrap(), here.into_inner().unwrap());
+            assert_eq!(threads.len(), 10);
+            assert!(threads.contains(&here), "none of {threads:?} is {here}");
+        });
+    });
+    child.procs(1).run().ok();
 }
 
 /// As std: a panic that leaves a destructor during unwinding ends the process.

@@ -191,29 +191,31 @@ fn mistakes_are_explained() {
     }
 }
 
-/// Crossbeam's compiled library, if this test's folder has it.
-fn crossbeam() -> Option<(PathBuf, PathBuf)> {
-    let folder = std::env::current_exe().ok()?.parent()?.to_owned();
+/// Crossbeam's compiled library, with its folder: this test's own, since other tests of this
+/// package link it.
+fn crossbeam() -> (PathBuf, PathBuf) {
+    let program = std::env::current_exe().unwrap();
+    let folder = program.parent().unwrap().to_owned();
     let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("libcrossbeam_channel-") && name.ends_with(".rmeta")
+        name.starts_with("libcrossbeam_channel-") && name.ends_with(".rlib")
     };
-    let newest = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).ok();
-    let files = std::fs::read_dir(&folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    Some((files.filter(is_it).max_by_key(newest)?, folder))
+    let newest = |path: &PathBuf| path.metadata().unwrap().modified().unwrap();
+    let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    match files.filter(is_it).max_by_key(newest) {
+        Some(library) => (library, folder),
+        None => panic!("no libcrossbeam_channel-*.rlib in {}", folder.display()),
+    }
 }
 
-/// They are mistakes with crossbeam too, and these are its messages. (Nothing is tested if its
-/// compiled library is not found.)
+/// They are mistakes with crossbeam too, and these are its messages. Seen to fail when its compiled
+/// library is not found.
 #[test]
 fn crossbeams_words_for_the_same_mistakes() {
     if common::spared_by_sanitizer("a library of such a build goes only with code of such a build") {
         return;
     }
-    let Some((library, folder)) = crossbeam() else {
-        println!("crossbeam_channel is not where this test looks for it");
-        return;
-    };
+    let (library, folder) = crossbeam();
     let dependencies = format!("-Ldependency={}", folder.display());
     for (mistake, said) in MISTAKES.iter().zip(messages("crossbeam_channel", &library, &[dependencies])) {
         assert_eq!(said.as_deref(), Some(mistake.crossbeams), "{}", mistake.cases);

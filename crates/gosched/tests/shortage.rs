@@ -8,7 +8,7 @@ mod common;
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{allow_few_stacks, block_thread, child, compute_for, go_large, join_all, threads};
@@ -49,16 +49,43 @@ fn set_thread_limit(n: usize) {
 
 const REFUSED: &str = "the system refuses a thread";
 
-/// S32: when the system refuses threads, that is said at most once, and the work is done by those
-/// that exist.
+/// Blocks its thread until [`open_when_full`] has opened the gate.
+fn block_at_gate() {
+    BLOCKED.fetch_add(1, Ordering::Relaxed);
+    let open = GATE.0.lock().unwrap();
+    drop(GATE.1.wait_while(open, |open| !*open).unwrap());
+}
+
+static BLOCKED: AtomicUsize = AtomicUsize::new(0);
+static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+/// Opens the gate when some are blocked at it, and for a while no more have come: then there was no
+/// thread for another one.
+fn open_when_full() {
+    let mut before = 0;
+    loop {
+        std::thread::sleep(Duration::from_millis(500));
+        let now = BLOCKED.load(Ordering::Relaxed);
+        if now > 0 && now == before {
+            *GATE.0.lock().unwrap() = true;
+            return GATE.1.notify_all();
+        }
+        before = now;
+    }
+}
+
+/// S32: when the system refuses threads, that is said once, and the work is done by those that
+/// exist. Seen to fail when it was not said.
 #[test]
 fn refused_threads() {
     let body = || {
+        std::thread::spawn(open_when_full);
         gosched::run(|| {
             if !allow_threads(5) {
                 return println!("said: skipped");
             }
             let began = Instant::now();
+            join_all((0..60).map(|_| gosched::go(block_at_gate)).collect());
             let callers: Vec<_> = (0..60)
                 .map(|i| {
                     gosched::go(move || {
@@ -80,11 +107,10 @@ fn refused_threads() {
     for procs in [1, 2, 8] {
         let outcome =
             child("refused_threads", body).without_leak_check().procs(procs).limit(LIMIT).run().ok();
-        if outcome.value("said") != "skipped" {
-            let said = outcome.stderr.matches(REFUSED).count();
-            // Sometimes the threads that were allowed are enough.
-            assert!(said <= 1, "{outcome:#?}");
+        if outcome.value("said") == "skipped" {
+            return println!("skipped: this process may not limit its threads");
         }
+        assert_eq!(outcome.stderr.matches(REFUSED).count(), 1, "{outcome:#?}");
     }
 }
 
@@ -174,8 +200,13 @@ fn refused_under_pressure() {
     }
 }
 
+/// Threads that may be blocked in calls that were not announced before new goroutines have to wait
+/// (D1).
+const SOFT_LIMIT: usize = 512;
+
 /// D1 (soft limit): 20,000 goroutines queue for one std lock whose holder sleeps on our timer while
-/// it holds it: all get it, a warning appears at most once, and it does not take a thread for each.
+/// it holds it: all get it, a warning appears once, and it does not take a thread for each. Seen to
+/// fail when there was no warning.
 #[test]
 fn beyond_the_soft_limit_it_goes_on() {
     let body = || {
@@ -189,6 +220,10 @@ fn beyond_the_soft_limit_it_goes_on() {
                         let mut held = LOCK.lock().unwrap();
                         // Long enough for many others to queue.
                         gosched::sleep(Duration::from_millis(if i % 100 == 0 { 10 } else { 0 }));
+                        // And once until there are more than the limit.
+                        while *held == 0 && threads() < SOFT_LIMIT + 20 {
+                            gosched::sleep(Duration::from_millis(10));
+                        }
                         *held += 1;
                         let mut ids = ORDER.lock().unwrap();
                         assert!(ids.as_mut().unwrap().insert(runtime::goroutine_id().unwrap()));
@@ -215,13 +250,14 @@ fn beyond_the_soft_limit_it_goes_on() {
     let outcome = child("beyond_the_soft_limit_it_goes_on", body).procs(procs).limit(limit).run().ok();
     let said = outcome.stderr.matches("threads are blocked in calls that were not announced").count();
     let threads: usize = outcome.value("threads").parse().unwrap();
-    assert!(said <= 1, "{outcome:#?}");
+    assert_eq!(said, 1, "{outcome:#?}");
     assert!(threads < 2000, "{threads} threads");
     println!("{procs} Ps: {threads} threads, said {said} times");
 }
 
 /// D4: goroutines that find no stack wait until one is freed, by goroutines that sleep, that a
-/// foreign thread wakes, or that are in a blocking call. Nobody spins meanwhile (S33).
+/// foreign thread wakes, or that are in a blocking call. Nobody spins meanwhile (S33). Seen to fail
+/// with room for more stacks than [`allow_few_stacks`] says.
 #[test]
 fn without_a_stack_they_wait_for_one() {
     const N: usize = 40;
@@ -229,6 +265,7 @@ fn without_a_stack_they_wait_for_one() {
         gosched::run(|| {
             let stacks = allow_few_stacks();
             let done = Arc::new(AtomicUsize::new(0));
+            let (at_once, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
             let (wake, to_wake) = mpsc::channel::<gosched::thread::Thread>();
             let waker = std::thread::spawn(move || {
                 for thread in to_wake {
@@ -239,7 +276,9 @@ fn without_a_stack_they_wait_for_one() {
             let goroutines: Vec<_> = (0..N)
                 .map(|i| {
                     let (done, wake) = (Arc::clone(&done), wake.clone());
+                    let (at_once, most) = (Arc::clone(&at_once), Arc::clone(&most));
                     go_large(move || {
+                        most.fetch_max(at_once.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
                         match i {
                             0 => {
                                 wake.send(gosched::thread::current()).unwrap();
@@ -248,6 +287,7 @@ fn without_a_stack_they_wait_for_one() {
                             1 => runtime::blocking(|| block_thread(Duration::from_millis(1_300))),
                             _ => gosched::sleep(Duration::from_millis(1_300)),
                         }
+                        at_once.fetch_sub(1, Ordering::Relaxed);
                         done.fetch_add(1, Ordering::Relaxed);
                     })
                 })
@@ -257,11 +297,10 @@ fn without_a_stack_they_wait_for_one() {
             let before = common::cpu_time();
             gosched::sleep(Duration::from_millis(500));
             println!("cpu: {}", (common::cpu_time() - before).as_micros());
-            gosched::sleep(Duration::from_millis(600));
-            let first = done.load(Ordering::Relaxed);
-            assert!(first <= stacks, "{first} had a stack at once, but there are {stacks}");
             join_all(goroutines);
             waker.join().unwrap();
+            let most = most.load(Ordering::Relaxed);
+            assert!(most <= stacks, "{most} had a stack at once, but there are {stacks}");
             assert_eq!(done.load(Ordering::Relaxed), N);
         });
     };

@@ -49,12 +49,14 @@ unsafe impl GlobalAlloc for HoldingUp {
 #[global_allocator]
 static ALLOCATOR: HoldingUp = HoldingUp;
 
+/// A second use of the group: its name, and what it does, which adds one.
+type Second = (&'static str, fn(&WaitGroup));
+
 /// S18: a use does not wait for another one that creates the counter, so it neither moves nor is
 /// refused in a stopped world; and both count.
 #[test]
 fn first_uses_do_not_wait_for_each_other() {
-    type Use = fn(&WaitGroup);
-    let uses: [(&str, Use); 4] = [
+    let uses: [Second; 4] = [
         ("add", |group| group.add(1)),
         ("clone", |group| group.clone().add(1)),
         ("go", |group| {

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -318,13 +319,15 @@ fn a_closure_that_does_not_end() {
     outcome.died(2, &["stop_the_world", "goroutine 1", "10s"]);
 }
 
-/// S51: a locked goroutine stays on its thread across several kinds of wait, and each has its own;
-/// locks nest.
+/// S51: a locked goroutine stays on its thread across several kinds of wait, and each has its own,
+/// on which nobody else ever runs; locks nest. Seen to fail when a thread did not end with the
+/// goroutine that was locked to it.
 #[test]
 fn a_locked_goroutine_stays_on_its_thread() {
     in_child("a_locked_goroutine_stays_on_its_thread", &[1, 2, 8], || {
-        // All four are locked at the same time, so each needs a thread of its own.
-        let all_locked = Arc::new(Barrier::new(4));
+        // All four are locked at the same time, so each needs a thread of its own. The others begin
+        // when they are.
+        let all_locked = Arc::new(Barrier::new(5));
         let locked: Vec<_> = (0..4)
             .map(|i| {
                 let all_locked = all_locked.clone();
@@ -349,13 +352,14 @@ fn a_locked_goroutine_stays_on_its_thread() {
                 if i % 2 == 0 { go(body) } else { Builder::new().pinned().spawn(body).unwrap() }
             })
             .collect();
+        all_locked.wait();
         static END: AtomicBool = AtomicBool::new(false);
         let others: Vec<_> = (0..8)
             .map(|_| {
                 go(|| {
-                    let mut seen = Vec::new();
+                    let mut seen = HashSet::new();
                     while !END.load(Ordering::Relaxed) {
-                        seen.push(std::thread::current().id());
+                        seen.insert(std::thread::current().id());
                         yield_now();
                     }
                     seen
@@ -364,9 +368,12 @@ fn a_locked_goroutine_stays_on_its_thread() {
             .collect();
         let owned: Vec<_> = locked.into_iter().map(|handle| handle.join().unwrap()).collect();
         END.store(true, Ordering::Relaxed);
-        let distinct: std::collections::HashSet<_> = owned.iter().collect();
+        let distinct: HashSet<_> = owned.iter().copied().collect();
         assert_eq!(distinct.len(), owned.len(), "each has a thread of its own");
-        others.into_iter().for_each(|handle| drop(handle.join().unwrap()));
+        for other in others {
+            let seen = other.join().unwrap();
+            assert!(!seen.is_empty() && seen.is_disjoint(&distinct), "others ran on a locked thread");
+        }
     });
 }
 
