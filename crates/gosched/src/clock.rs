@@ -15,23 +15,23 @@ pub(crate) fn now() -> u64 {
     sys::clock::monotonic()
 }
 
-/// The time `d` from now; a duration that is too long to count ends just before [`NEVER`].
+/// The time `d` from now, or the last one before [`NEVER`] if that is too far away.
 pub(crate) fn when_after(d: Duration) -> u64 {
     now().saturating_add(as_nanos(d)).min(NEVER - 1)
 }
 
-/// What is further away than this is as good as this.
+/// What stands for a time that is too far away.
 const FAR_AWAY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// The instant `d` from now; a duration that is too long to count ends in a hundred years.
+/// The instant `d` from now, or in a hundred years if `Instant` can't hold that.
 pub(crate) fn instant_after(d: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(d).unwrap_or_else(|| now + FAR_AWAY)
 }
 
-/// The time of `instant`. Reads no clock.
+/// The time of `instant`. Reads the clocks at the first call only.
 pub(crate) fn when_at(instant: Instant) -> u64 {
-    /// A moment by both clocks, which differ in where they begin.
+    /// One moment by both clocks: `Instant` does not say where it begins.
     static BASE: OnceLock<(Instant, u64)> = OnceLock::new();
     let (base, nanos) = *BASE.get_or_init(same_moment);
     match instant.checked_duration_since(base) {
@@ -40,8 +40,8 @@ pub(crate) fn when_at(instant: Instant) -> u64 {
     }
 }
 
-/// A moment by both clocks: of a few tries the one that took the least. By ours it is the later of the two moments that
-/// enclose it, so nothing is early.
+/// One moment by both clocks: the quickest of a few tries. Ours is read before and after `Instant`; the later reading counts,
+/// so no timer is early.
 fn same_moment() -> (Instant, u64) {
     let tries = core::array::from_fn::<_, 8, _>(|_| (now(), Instant::now(), now()));
     let [first, ..] = tries;
@@ -58,7 +58,7 @@ fn as_nanos(d: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// S46: the time of an instant is never too early, and that of one long ago is past.
+    /// S46: the time of an instant is never too early, and at most a second late; differences are exact.
     #[test]
     fn times_of_instants() {
         const SECOND: Duration = Duration::from_secs(1);
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// What can't be counted ends just before never.
+    /// A time that is too far away becomes the last one before `NEVER`.
     #[test]
     fn the_far_future() {
         let far = Instant::now() + Duration::from_secs(u64::from(u32::MAX) * 5);

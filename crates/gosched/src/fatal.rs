@@ -1,12 +1,14 @@
 //! Fatal errors, which end the process, and warnings: all that the library itself writes to standard error.
 //!
 //! This must work in any state of the process: inside a signal handler, while a parked goroutine holds a lock of
-//! std's, on a goroutine stack that has just overflowed. So nothing here allocates, locks or
+//! std's, after a goroutine's stack has overflowed. So nothing here allocates, locks or
 //! unwinds: text goes into a buffer on the stack and out through `write(2)`.
 //!
-//! Perhaps nobody reads standard error. The last message of a process waits for its reader, as in Go: there may be a pager. A
-//! message after which the process continues waits for a limited time ([`offer_stderr`], [`warn`]). The monitor and the thread
-//! that makes Ms don't wait at all: the reporter writes their warnings (`dump::warn`).
+//! Perhaps nobody reads standard error. The last message of a process waits for its reader, as in Go: there may be a pager. So
+//! do the line before a panic message, as std's hook does for the message itself, and the line about a `run` that ends by
+//! goexit. A warning waits for a limited time
+//! ([`offer_stderr`], [`warn`]). The monitor and the thread that makes Ms don't wait at all: the reporter writes their warnings
+//! (`dump::warn`).
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +31,7 @@ pub(crate) fn write_stderr(mut text: &[u8]) {
 /// How long a text after which the process continues waits for a reader.
 const PATIENCE_MS: i32 = 1000;
 
-/// As [`write_stderr`], but what nobody reads within a second is dropped. Later texts are then dropped at once, until standard
+/// As [`write_stderr`], but drops what nobody reads within a second. It then drops later texts at once, until standard
 /// error is read again.
 pub(crate) fn offer_stderr(text: &[u8]) {
     static UNREAD: AtomicBool = AtomicBool::new(false);
@@ -77,7 +79,7 @@ pub(crate) fn say(args: fmt::Arguments<'_>) {
     write_stderr(message.as_bytes());
 }
 
-/// As [`say`], for a message after which the process continues: see [`offer_stderr`].
+/// As [`say`], but by [`offer_stderr`].
 pub(crate) fn warn(args: fmt::Arguments<'_>) {
     let mut message = Message::new();
     let _ = message.write_fmt(args);

@@ -3,8 +3,8 @@
 use crate::fatal::{self, say};
 use crate::m::current;
 
-/// Called by the fault handler on the M's alternate stack. Returns if the address is not in the guard of the goroutine
-/// that runs on this thread: then it was no stack overflow.
+/// Reports a stack overflow and ends the process. Called by the fault handler on the M's alternate stack. Returns if the
+/// address is not in the guard of the goroutine that runs on this thread: then it was no overflow.
 pub(crate) fn on_fault(address: usize) {
     let Some(g) = current::current().and_then(|m| m.cur_g()) else { return };
     // SAFETY: the goroutine runs on this thread, interrupted by this very fault, so its stack is not being changed.

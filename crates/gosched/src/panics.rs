@@ -1,17 +1,18 @@
-//! Panic messages name their goroutine (S11). And [`InTurn`]: several pieces of user code are called, though some panic.
+//! Panic messages name their goroutine (S11). And [`InTurn`], which calls several pieces of user code even if some panic.
 //!
 //! Rust's panic message names the OS thread, which says nothing here. A line with the goroutine's id, name and origin
-//! goes before it. The message itself is printed by the hook that was there before, the user's or std's.
+//! comes before it. The hook that was there before, the user's or std's, prints the message itself.
 //!
-//! **Together.** The line and what the hook prints are two writes, and others may panic at the same time. So a panic prints in
-//! its *turn*, on goroutines and foreign threads alike. (Lines that are not about a panic may still come in between.)
+//! **Line and message stay together.** They are two writes, and others may panic at the same time. So a panic prints when it
+//! has its *turn*, on goroutines and foreign threads alike. (Lines that are not about a panic may still come in between.)
 //!
 //! **Nobody waits for ever.** The hook is the user's: it may park, wait for another goroutine that panics, or never return. So
-//! a turn is not a lock. A waiter waits for [`PATIENCE`] for the turn to be given back, and then takes it from its owner, who
-//! has nothing to give back any more. A panic in a hook ends the process; unwinding out of a hook gives the turn back.
+//! a turn is not a lock. A waiter waits for [`PATIENCE`] until the turn is given back, and then takes it from its owner, which
+//! then gives nothing back. A panic in a hook ends the process; unwinding out of a hook gives the turn back.
 //!
 //! Waiting blocks the thread, as std's own lock around a message does. A goroutine that panics stays on its thread anyway, and
-//! must not make a moving call here, which a stopped world would refuse. It may lose its P, as any that blocks (S20).
+//! must not make a moving call here, which a stopped world would refuse. It may lose its P, as any goroutine that blocks its
+//! thread (S20).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,9 +23,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::fatal::say;
 use crate::m::current;
 
-/// Puts our hook before the one that is there. A hook that the user installs later replaces both.
+/// Installs our hook, which calls the one that was there. A hook that the user installs later replaces both.
 pub(crate) fn install_hook() {
-    // std refuses to change hooks while a panic is under way on this thread; then the plain message must do.
+    // std panics if the hook is changed while this thread panics; then messages do not name goroutines.
     if std::thread::panicking() {
         return;
     }
@@ -48,9 +49,9 @@ pub(crate) fn contain(f: impl FnOnce()) {
     }
 }
 
-/// Whose turn it is to print.
+/// Which panic may print.
 struct Turns {
-    /// The number of the turn that is taken now.
+    /// The number of the turn that is taken, if one is.
     current: Option<u64>,
     /// How many were taken so far.
     taken: u64,
@@ -66,7 +67,7 @@ impl PrintTurn {
     fn take() -> PrintTurn {
         let mut turns = lock();
         while let Some(current) = turns.current {
-            // If another panic gets the turn meanwhile, its patience starts anew.
+            // If another panic gets the turn meanwhile, the wait begins again.
             let same = |turns: &mut Turns| turns.current == Some(current);
             let waited = GIVEN_BACK.wait_timeout_while(turns, PATIENCE, same);
             let timeout;
@@ -110,8 +111,8 @@ fn name_goroutine() {
     }
 }
 
-/// Calls several pieces of user code, one after the other: wakers, destructors of values. If one panics, the others are called
-/// all the same; the first panic is resumed at the end.
+/// Calls several pieces of user code, one after the other: wakers, destructors of values. If one panics, the others are still
+/// called; the first panic is resumed at the end.
 #[must_use = "finish it: a panic may have been caught"]
 pub(crate) struct InTurn(Option<Box<dyn Any + Send>>);
 
@@ -136,7 +137,7 @@ impl InTurn {
         self.0.is_some()
     }
 
-    /// All were called: resumes the first panic, if there was one.
+    /// Resumes the first panic, if there was one.
     pub(crate) fn finish(self) {
         if let Some(panic) = self.0 {
             resume_unwind(panic);

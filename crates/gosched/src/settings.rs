@@ -1,8 +1,8 @@
 //! What the runtime is started with (S6): what was set in code, else what the environment says,
-//! else what the machine is.
+//! else the default for the machine.
 //!
-//! Invariant: fixed at first use, and never changed after that. What was asked for in code has been
-//! checked by then (`runtime::Config`).
+//! Invariant: fixed at first use, and never changed after that. `Config::install`
+//! (`runtime/config.rs`) has checked what was asked for in code.
 
 use core::num::IntErrorKind;
 use std::env;
@@ -13,7 +13,7 @@ use gosched_switch::StackClass;
 use crate::fatal::warn;
 use crate::sys::cpu;
 
-/// More Ps than this cannot be asked for.
+/// The largest number of Ps.
 pub(crate) const MAX_PROCS: usize = 1024;
 /// Stack of the closures given to `run`: what a main thread usually has.
 const MAIN_STACK_BYTES: usize = 8 << 20;
@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) max_threads: u64,
 }
 
-/// What was asked for in code: what is `None` is left to the environment.
+/// What was asked for in code. `None`: as the environment says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) maxprocs: Option<usize>,
@@ -36,7 +36,7 @@ pub(crate) struct Wanted {
     pub(crate) max_threads: Option<usize>,
 }
 
-/// Whether settings were taken.
+/// Whether settings were accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Noted {
@@ -48,7 +48,7 @@ pub(crate) enum Noted {
 static WANTED: Mutex<Wanted> = Mutex::new(Wanted { maxprocs: None, stack_size: None, max_threads: None });
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
-/// Asks for these, which make sense.
+/// Asks for these settings, which the caller has checked.
 pub(crate) fn install(new: Wanted) -> Noted {
     let mut wanted = WANTED.lock().unwrap_or_else(PoisonError::into_inner);
     if SETTINGS.get().is_some() {
@@ -65,7 +65,7 @@ pub(crate) fn freeze() -> &'static Settings {
     SETTINGS.get_or_init(|| resolve(*wanted, env, |text| warn(format_args!("{text}"))))
 }
 
-/// The settings of the running runtime.
+/// The settings of the runtime. Fixes them if they are not.
 #[inline]
 pub(crate) fn get() -> &'static Settings {
     match SETTINGS.get() {
@@ -90,7 +90,7 @@ fn resolve(wanted: Wanted, env: impl Fn(&str) -> Option<String>, mut warn: impl 
         }),
     });
     let stack = match wanted.stack_size {
-        // `install` has checked it.
+        // `Config::install` has checked it.
         Some(bytes) => StackClass::for_size(bytes).unwrap_or(StackClass::DEFAULT),
         None => match env("GOSCHED_STACK") {
             None => StackClass::DEFAULT,
@@ -139,7 +139,7 @@ mod tests {
         (settings, warnings)
     }
 
-    /// S6: GOMAXPROCS counts, and Config wins over it.
+    /// S6: GOMAXPROCS is used, and Config wins over it.
     #[test]
     fn environment_then_code() {
         let (settings, warnings) = with_env(&[("GOMAXPROCS", "3")], NOTHING);
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(settings.procs, 5);
     }
 
-    /// S6: a bad value is named in a warning, then the default counts.
+    /// S6: a bad value is named in a warning, and the default is used.
     #[test]
     fn bad_values_are_named() {
         for bad in ["zwei", "0", "-1", "99999", "99999999999999999999999"] {

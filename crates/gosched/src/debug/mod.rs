@@ -1,4 +1,4 @@
-//! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is said on standard error and ignored.
+//! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is reported on standard error and ignored.
 
 mod policy;
 
@@ -19,17 +19,17 @@ pub(crate) struct Debug {
     pub(crate) randomize: bool,
     /// `seed=n`: the random generators start from here.
     pub(crate) seed: Option<u64>,
-    /// `deadlock=0`: nobody looks whether all goroutines are asleep for ever (S48).
+    /// `deadlock=0`: deadlocks are not looked for (S48).
     pub(crate) deadlock: bool,
     /// `migrate=1`: every moving call moves the goroutine to another thread (D1).
     pub(crate) migrate: bool,
-    /// `stall=ms`: who holds its thread for longer is reported.
+    /// `stall=ms`: a goroutine that holds its thread for longer is reported.
     pub(crate) stall: Option<Duration>,
     /// `schedtrace=ms`: the scheduler in a line, so often (S50).
     pub(crate) schedtrace: Option<Duration>,
     /// `scheddetail=1`: with lines for each P, M and G.
     pub(crate) scheddetail: bool,
-    /// `policy=0`, `policy.NAME=0`: what the scheduler does beyond Go's rules is switched off.
+    /// `policy=0`, `policy.NAME=0`: all policies, or one, are off.
     pub(crate) off: PoliciesOff,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn get() -> &'static Debug {
     })
 }
 
-/// Where random generators start.
+/// The seed of a random generator: the one that was set, else a random one.
 pub(crate) fn seed() -> u64 {
     get().seed.unwrap_or_else(|| {
         use std::hash::{BuildHasher, Hasher};

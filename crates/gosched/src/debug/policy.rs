@@ -1,9 +1,9 @@
-//! Which policies (`sched/policy/`) are on: all, but for those that `GOSCHED_DEBUG` switches off. Read once, when the scheduler
-//! starts; after that nobody writes the word that is asked.
+//! Which policies (`sched/policy/`) are on: all but those that `GOSCHED_DEBUG` switches off. The word that is asked is written
+//! once, when the scheduler starts.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// What the scheduler does beyond Go's rules; the file of each tells why.
+/// What the scheduler does beyond Go's rules. The file of each says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Policy {
@@ -35,7 +35,7 @@ impl Policy {
         Policy::Trust,
     ];
 
-    /// Its name in `GOSCHED_DEBUG=policy.NAME=0`: that of its file.
+    /// Its name in `GOSCHED_DEBUG=policy.NAME=0`: the name of its file.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Policy::AwaitLook => "await_look",
@@ -56,16 +56,16 @@ impl Policy {
         1 << self as u32
     }
 
-    /// Whether it is in force.
+    /// Whether it is on.
     #[inline]
     pub(crate) fn is_on(self) -> bool {
-        // Relaxed: whoever asks runs on a thread of ours, or has called `ensure_started`, which
-        // acquires what `start` released.
+        // Relaxed: the caller runs on a thread of ours, which was created after the store, or has called
+        // `ensure_started`, which acquires what `start` released.
         OFF.load(Ordering::Relaxed) & self.bit() == 0
     }
 }
 
-/// Those that are off in this process.
+/// The policies that are off in this process.
 static OFF: AtomicU32 = AtomicU32::new(0);
 
 /// A set of policies that are to be off.
@@ -73,7 +73,7 @@ static OFF: AtomicU32 = AtomicU32::new(0);
 pub(crate) struct PoliciesOff(u32);
 
 impl PoliciesOff {
-    /// Understands `policy=0` and `policy.NAME=0` (and `=1`, to take one back); else says what is wrong.
+    /// Applies `policy=0` or `policy.NAME=0` (or `=1`, which switches on again); `Err` says what is wrong.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let name = key.strip_prefix("policy.");
         let meant = |policy: &Policy| name.is_none_or(|name| name == policy.name());
@@ -95,7 +95,7 @@ impl PoliciesOff {
         self.0 & policy.bit() != 0
     }
 
-    /// From here on. Before the runtime's threads exist, so each of them sees it.
+    /// Makes this the set of the process. Called before the runtime's threads exist, so each of them sees it.
     pub(crate) fn adopt(self) {
         OFF.store(self.0, Ordering::Relaxed);
     }

@@ -1,21 +1,22 @@
 //! The stack of a goroutine that computes: its thread is asked for it by a signal.
 //!
-//! SIGURG, as in Go: its default action is to be ignored, so one that comes late, or after somebody took our handler away,
-//! harms nobody; nobody sends it for fun; debuggers let it pass. (A real-time signal would end the process in those
-//! cases.) The handler copies registers and stack into a buffer that was mapped before, and says so. It runs on the M's
-//! alternate stack, allocates nothing, locks nothing, and touches no thread-local.
+//! SIGURG, as in Go: its default action is to be ignored, so a signal that comes late, or after the program has replaced our
+//! handler, does no harm; few programs use it; debuggers let it pass. (A real-time signal would end the process in those
+//! cases.) The handler copies registers and stack into a buffer that was mapped before, and sets a word. It runs on the M's
+//! alternate stack, allocates nothing, locks nothing, and touches no thread-local but `errno`, which it restores.
 //!
-//! One question at a time, asked by whoever holds the [`Asker`]. `STATE` passes it to and fro:
+//! One question at a time, asked by the owner of the [`Asker`]. `STATE` says whose turn it is:
 //!
 //! ```text
 //!          ask             handler            handler
-//!   IDLE ──────▶ number ───────────▶ BUSY ───────────▶ DONE ──▶ IDLE
-//!                  │ no answer in time
-//!                  └──────────────────────────────────────────▶ IDLE
+//!   IDLE ──────▶ number ───────────▶ BUSY ───────────▶ DONE
+//!     ▲            │  ▲                                  │
+//!     └────────────┘  └──────────────────────────────────┘
+//!    no answer in time                 ask
 //! ```
 //!
-//! The number is different for each question and names the thread, so a signal that comes late answers nobody. While
-//! it is BUSY, what the question says and the buffer are the handler's; else they are the asker's.
+//! The number is different for each question and names the thread, so a signal that comes late is ignored. While `STATE` is
+//! BUSY, question and buffer belong to the handler; else to the asker.
 
 #![allow(unsafe_code)]
 
@@ -35,7 +36,7 @@ use crate::sys::handler::{self, Installed};
 use crate::sys::{errno, mem, thread};
 
 const SIGNAL: c_int = libc::SIGURG;
-/// How long an answer is waited for; a thread that the kernel does not run can't give one.
+/// How long to wait for an answer; a thread that the kernel does not run can't give one.
 const PATIENCE: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_micros(20);
 
@@ -50,7 +51,7 @@ static WHO: AtomicPtr<G> = AtomicPtr::new(null_mut());
 static ID: AtomicU64 = AtomicU64::new(0);
 static LOW: AtomicUsize = AtomicUsize::new(0);
 static HIGH: AtomicUsize = AtomicUsize::new(0);
-/// The answer: registers (`LR` is 0 where there is none), how much was copied (0: it is not there), and the copy.
+/// The answer: registers (`LR` is 0 where there is none), how much was copied (0: the goroutine is not there), and the copy.
 static PC: AtomicUsize = AtomicUsize::new(0);
 static SP: AtomicUsize = AtomicUsize::new(0);
 static BP: AtomicUsize = AtomicUsize::new(0);
@@ -78,7 +79,7 @@ enum Way {
     Closed,
 }
 
-/// The right to ask. There is one, the reporter's.
+/// The right to ask. There is one; the reporter has it.
 pub(super) struct Asker {
     way: Way,
     asked: u32,
@@ -91,7 +92,7 @@ impl Asker {
         Asker { way: Way::Untried, asked: 0 }
     }
 
-    /// Asks the thread of `m` for the stack of `g`, which lies in `stack`, if that is the goroutine called `id` still.
+    /// Asks the thread of `m` for the stack of `g`, which lies in `stack`, if that is still goroutine `id`.
     pub(super) fn ask(
         &mut self,
         m: &'static M,
@@ -110,7 +111,7 @@ impl Asker {
         HIGH.store(stack.end, Ordering::Relaxed);
         self.asked = self.asked.wrapping_add(1).max(1);
         let number = u64::from(self.asked) << 32 | u64::from(m.tid().cast_unsigned());
-        // ORDERING: Release pairs with the Acquire in `on_signal`: who sees the number sees the question.
+        // ORDERING: Release pairs with the Acquire in `on_signal`: a handler that sees the number sees the question.
         STATE.store(number, Ordering::Release);
         handler::send(m.tid(), SIGNAL);
         match self.wait_for(number) {
@@ -131,7 +132,7 @@ impl Asker {
         }
     }
 
-    /// Installs the handler when it is first needed; never sends a signal that somebody else would get.
+    /// Whether a signal would reach our handler, and the buffer is free. Installs the handler at the first call.
     fn may_ask(&mut self) -> bool {
         if self.way == Way::Untried {
             self.way = Way::Closed;
@@ -144,7 +145,7 @@ impl Asker {
         }
         self.way == Way::Open
             // ORDERING: Acquire pairs with the Release in `on_signal`: a handler that answered too
-            // late is through with the buffer.
+            // late no longer writes to the buffer.
             && STATE.load(Ordering::Acquire) != BUSY
             && handler::is_installed(SIGNAL, on_signal) == Installed::Yes
     }
@@ -160,7 +161,7 @@ impl Asker {
             let waited = asked.elapsed();
             let taken_back = waited > PATIENCE
                 && STATE.compare_exchange(number, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-            // One that has begun to answer will end; if it takes too long, the next question finds it BUSY.
+            // A handler that has begun will end. If that takes too long, the next question finds it BUSY.
             if taken_back || waited > 2 * PATIENCE {
                 return false;
             }
@@ -188,7 +189,7 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void)
     errno::set(errno);
 }
 
-/// Copies the interrupted goroutine's stack, if it is the one that was asked for; returns how much.
+/// Copies the interrupted goroutine's stack, if it is the one in question; returns how much.
 fn copy_from(sp: usize) -> usize {
     // SAFETY: Ms are never freed, headers are never unmapped; both pointers are valid while a question is asked.
     let (m, g) = unsafe { (&*ON.load(Ordering::Relaxed), &*WHO.load(Ordering::Relaxed)) };

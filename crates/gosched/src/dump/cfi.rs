@@ -1,10 +1,10 @@
-//! From a place in the code to its caller: the call-frame information that compilers leave in `.eh_frame`.
+//! From an address in the code to its caller: the call-frame information that compilers leave in `.eh_frame`.
 //!
-//! A [`Rule`] says how, at one address, the caller's registers are found. It depends on nothing but the code, so rules
-//! are kept; `.eh_frame` is read once for each address.
+//! A [`Rule`] says how the caller's registers are found at one address. It depends on the code alone, so rules
+//! are kept, and `.eh_frame` is read once for each address.
 //!
 //! Sections are read where the loader has mapped them, inside `dl_iterate_phdr`, whose lock keeps modules from being unloaded
-//! meanwhile. Rules are forgotten when a module was unloaded since.
+//! meanwhile. [`CodeTable::refresh`] forgets all rules if a module was unloaded since.
 
 #![allow(unsafe_code)]
 
@@ -20,33 +20,33 @@ use super::hash::Map;
 
 type Reader<'a> = gimli::EndianSlice<'a, NativeEndian>;
 
-/// What a frame's own frame is measured from.
+/// The register from which the end of a frame is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Sp,
     Bp,
 }
 
-/// Where a register of the caller's is.
+/// Where the caller's value of a register is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saved {
     /// Still in its register.
     Kept,
     /// At this distance from the frame's upper end.
     At(isize),
-    /// Nobody knows.
+    /// Unknown.
     Lost,
 }
 
 /// How the caller is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// The frame ends `offset` above `base`; there are the caller's frame pointer and program counter. If that is
-    /// still in its register, it is the link register.
+    /// The frame ends `offset` above `base`; `bp` and `pc` say where the caller's frame pointer and program counter are.
+    /// A program counter that is `Kept` is in the link register.
     Step { base: Base, offset: isize, bp: Saved, pc: Saved },
     /// There is no caller: the outermost frame.
     Outermost,
-    /// There is no rule that we understand.
+    /// There is no rule, or none that we understand.
     None,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct CodeInfo {
     pub(super) function: usize,
 }
 
-/// The places that were asked for so far.
+/// What is known of the addresses that were asked for so far.
 pub(super) struct CodeTable {
     known: Map<usize, CodeInfo>,
     context: UnwindContext<usize>,
@@ -70,7 +70,7 @@ impl CodeTable {
         CodeTable { known: Map::default(), context: UnwindContext::new(), unloaded: 0 }
     }
 
-    /// The code at `address`, which lies in the instruction in question.
+    /// What is known of the code at `address`, which lies inside an instruction.
     pub(super) fn at(&mut self, address: usize) -> CodeInfo {
         if let Some(place) = self.known.get(&address) {
             return *place;
@@ -82,7 +82,7 @@ impl CodeTable {
         place
     }
 
-    /// Forgets what may no longer be true; returns whether that was so.
+    /// Forgets everything if a module was unloaded since the last call.
     pub(super) fn refresh(&mut self) -> Refreshed {
         let mut unloaded = 0;
         each_module(&mut |info| {
@@ -131,7 +131,7 @@ pub(super) fn call_before(address: usize) -> Option<Callee> {
     .flatten()
 }
 
-/// The module that `address` lies in: where it begins, and its file (empty for the program itself).
+/// The module that `address` lies in: its base address, and its file (empty for the program itself).
 pub(super) fn module_of(address: usize) -> Option<(usize, Vec<u8>)> {
     in_module_of(address, |module| (module.base, module.file.to_bytes().to_vec()))
 }
@@ -188,7 +188,7 @@ impl Module<'_> {
     }
 }
 
-/// What compilers say. Expressions, which only the linkage table and signal frames need, are not understood.
+/// Translates what compilers write. Expressions, which only the linkage table and signal frames need, give no rule.
 fn rule_of(
     cfa: &CfaRule<usize>,
     return_address: Option<RegisterRule<usize>>,
@@ -225,7 +225,7 @@ fn in_module_of<T>(address: usize, f: impl FnOnce(&Module<'_>) -> T) -> Option<T
     let mut f = Some(f);
     let mut result = None;
     each_module(&mut |info| {
-        // SAFETY: the loader describes its modules truly, and keeps them while its lock is held.
+        // SAFETY: the loader's description is correct, and it keeps its modules while its lock is held.
         let (headers, file) = unsafe {
             let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
             (headers, if info.dlpi_name.is_null() { c"" } else { CStr::from_ptr(info.dlpi_name) })
@@ -284,7 +284,7 @@ mod tests {
         found
     }
 
-    /// A call is recognised by what it leads to, and the function there by where it begins.
+    /// The call before a return address and the function that it leads to are found.
     #[test]
     fn a_call_leads_to_the_beginning_of_a_function() {
         let after_call = return_address();

@@ -1,4 +1,4 @@
-//! The copy of a stack and the registers that belong to it: all that unwinding looks at.
+//! The copy of a stack with its registers: all that unwinding reads of a goroutine.
 
 #![allow(unsafe_code)]
 
@@ -22,23 +22,23 @@ impl Copy {
         Copy { registers, bytes: Vec::new(), length: 0, whole: false }
     }
 
-    /// Copies the stack from `registers.sp` up to `top`, or as much of it as may be.
+    /// Copies the stack from `registers.sp` up to `top`, at most [`MAX_COPIED`] bytes of it.
     ///
     /// # Safety
-    /// All of that is mapped and stays so. (It may be written to meanwhile, by who has borrowed something in it.)
+    /// All of that is mapped and stays so. (Other threads that borrow values in it may write meanwhile.)
     pub(super) unsafe fn take(&mut self, registers: Registers, top: usize) {
         let room = self.room(registers, top.saturating_sub(registers.sp));
         // SAFETY: by contract.
         unsafe { arch::copy_racing(registers.sp, room) };
     }
 
-    /// As [`take`](Copy::take), of bytes that were copied before.
+    /// As [`take`](Copy::take), but from bytes that were copied before.
     pub(super) fn set(&mut self, registers: Registers, bytes: &[u8], top: usize) {
         let room = self.room(registers, top.saturating_sub(registers.sp));
         room.copy_from_slice(&bytes[..room.len()]);
     }
 
-    /// Room for as much of a stack that uses so many bytes as is copied.
+    /// Sets registers and lengths for a stack of `used` bytes; returns the room for its copy.
     fn room(&mut self, registers: Registers, used: usize) -> &mut [u8] {
         self.registers = registers;
         self.length = used.min(MAX_COPIED);

@@ -1,4 +1,4 @@
-//! A hash for addresses and numbers of our own: nobody chooses them to collide, and a dump looks up many.
+//! A fast hash for addresses and numbers of our own: nobody chooses them to collide, and a dump looks up many.
 
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// A map with such keys.
 pub(super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
-/// Rotates, adds and multiplies, one word at a time.
+/// Rotates, xors and multiplies, one word at a time.
 #[derive(Default)]
 pub(super) struct Mixer(u64);
 

@@ -1,6 +1,6 @@
-//! What a function is called in a dump, and whose it is.
+//! What a function is called in a dump, and whose code it is.
 //!
-//! Debug information that has only line tables gives functions their bare names. The rest of the path is then made from the
+//! Debug information that has only line tables has bare names of functions. The rest of the path is then made from the
 //! file: `sleep` in `.../gosched/src/thread/sleep.rs` is `gosched::thread::sleep::sleep`. Users know it as
 //! `gosched::thread::sleep`, and that is what is shown.
 
@@ -22,17 +22,17 @@ const SOURCES: [(&str, &str); 4] = [
     (gosched_rules::SOURCE, "gosched_rules"),
 ];
 
-/// Modules of ours that users know, and whose own modules they don't.
+/// Our public modules, whose own modules are private.
 const PUBLIC: [&str; 10] =
     ["thread", "runtime", "chan", "sync", "time", "net", "fs", "context", "future", "trace"];
 
-/// Whether a name is a function's alone, without its path.
+/// Whether a name has no path.
 pub(super) fn is_bare(function: &str) -> bool {
     let path = function.split('<').next().unwrap_or(function);
     !path.is_empty() && !path.contains("::")
 }
 
-/// The name with its path, from what the debug information calls it and the file it is in.
+/// The name with its path, made of the name in the debug information and the file.
 pub(super) fn whole(function: &str, file: Option<&str>) -> String {
     match file.and_then(module_of) {
         Some(module) if is_bare(function) => {
@@ -63,7 +63,7 @@ fn module_of(file: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("::"))
 }
 
-/// What comes after the sources' directory in the path of one of them.
+/// The part of a path that follows the directory of a crate's sources.
 fn below<'a>(file: &'a str, source: &str) -> Option<&'a str> {
     let (directory, _) = source.split_once("src/")?;
     let directory = format!("{directory}src/");
@@ -71,7 +71,7 @@ fn below<'a>(file: &'a str, source: &str) -> Option<&'a str> {
     (start == 0 || file[..start].ends_with('/')).then(|| &file[start + directory.len()..])
 }
 
-/// Whose function it is, by its path.
+/// Whose code a function is, by its path.
 pub(super) fn kind_of(function: &str) -> CodeOwner {
     let path =
         function.trim_start_matches(['<', '&', '*']).trim_start_matches("mut ").trim_start_matches("dyn ");

@@ -1,5 +1,5 @@
-//! Warnings of threads that must not wait for a reader of standard error: the monitor, and the one that makes all Ms. The reporter
-//! writes them. Neither allocates for it; what does not fit is lost.
+//! Warnings of the threads that must not wait for a reader of standard error: the monitor, and the one that makes all Ms. The
+//! reporter writes them. Putting one allocates nothing; what does not fit is lost.
 
 use core::fmt::{Arguments, Write};
 
@@ -7,7 +7,7 @@ use gosched_primitives::Lock;
 
 use crate::fatal::Message;
 
-/// How many may wait to be written. There are fewer kinds, and each is said once.
+/// How many may wait to be written. There are fewer kinds, and each is put once.
 const SLOTS: usize = 4;
 
 /// First come, first served.

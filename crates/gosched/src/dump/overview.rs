@@ -1,4 +1,4 @@
-//! What a dump asks of the scheduler, which lies above: all there are, and what its books say.
+//! What a dump asks the scheduler, which lies above this module: all Gs, Ms and Ps, and its counters.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use crate::g::G;
 use crate::m::M;
 use crate::p::P;
 
-/// The scheduler, for those who only look. May be asked at any time, by any thread.
+/// The scheduler, to be read only. May be asked at any time, by any thread.
 pub(crate) trait Overview: Sync {
     /// All headers, alive or not.
     fn gs(&self) -> Box<dyn Iterator<Item = &'static G> + '_>;
@@ -22,7 +22,7 @@ pub(crate) trait Overview: Sync {
     fn books(&self) -> Books;
 }
 
-/// How many there are of what.
+/// The scheduler's counters.
 pub(crate) struct Books {
     pub(crate) procs: u32,
     pub(crate) idle: Idle,
@@ -37,12 +37,12 @@ pub(crate) struct Books {
 
 static SCHEDULER: OnceLock<&'static dyn Overview> = OnceLock::new();
 
-/// This is the scheduler that dumps are of.
+/// Sets the scheduler that dumps show. Called once, when it starts.
 pub(super) fn set_scheduler(scheduler: &'static dyn Overview) {
     SCHEDULER.get_or_init(|| scheduler);
 }
 
-/// The scheduler, once it has started.
+/// The scheduler, if it has started.
 pub(super) fn scheduler() -> Option<&'static dyn Overview> {
     SCHEDULER.get().copied()
 }

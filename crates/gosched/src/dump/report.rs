@@ -1,11 +1,12 @@
 //! The reporter: a thread that makes dumps, so that nobody else has to. It sleeps until it is asked.
 //!
-//! Who asks: a thread that wants the stacks, and waits for them; the SIGQUIT handler; the deadlock detector; the monitor, with
-//! goroutines that have held their thread too long, and with warnings. All but the first only set a bit and wake it: no
-//! allocation, and no lock that is held for longer than it takes to copy a line.
+//! It is asked by threads that want the stacks, and wait for them; by the SIGQUIT handler; by the deadlock detector; by the
+//! monitor, with goroutines that have held their thread too long; and by the monitor and the thread that makes Ms, with
+//! warnings. All but the first leave at most a short note, set a bit and wake it: they allocate nothing, and hold no lock for
+//! longer than it takes to copy a line.
 //!
-//! It holds nothing that others wait for, and waits for nothing of the scheduler's. Where nobody reads standard error,
-//! warnings and stall reports are dropped after a while, so that it can still answer; a dump at the process's end waits for
+//! It holds nothing for long that others wait for, and waits for nothing of the scheduler's. If nobody reads standard error,
+//! warnings and stall reports are dropped after a second, so that it can still answer; a dump at the process's end waits for
 //! its reader.
 
 #![allow(unsafe_code)]
@@ -33,13 +34,13 @@ use crate::sys::handler::{self, Unhandled};
 use crate::sys::thread::{self, Defaults};
 use crate::sys::{errno, process};
 
-/// Symbols are looked up on it, which goes deep.
+/// Room to look up symbols, which needs deep stacks.
 const STACK_BYTES: usize = 2 << 20;
-/// How long a dump may take before those who wait for it go on without.
+/// How long a caller of [`stacks`] waits for its dump.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 static DORMANT: Dormant = Dormant::new();
-/// What it is asked for: a bit for each kind.
+/// What the reporter is asked for: a bit for each kind.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 const QUIT: u32 = 1;
 const DEADLOCK: u32 = 2;
@@ -52,17 +53,17 @@ static WAITING: Mutex<Vec<DumpRequest>> = Mutex::new(Vec::new());
 static STALLED: Stalled = Stalled::new();
 static NOTED: Notices = Notices::new();
 
-/// A question: who asks, and where the answer goes.
+/// A request: the stack of the goroutine that asks, and where the answer goes.
 struct DumpRequest {
     own: Option<OwnStack>,
     answer: SyncSender<String>,
 }
 
-/// Whether SIGQUIT was ignored before it was ours.
+/// Whether SIGQUIT was ignored before we handled it.
 static WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// Starts the reporter, and takes SIGQUIT if nobody handles it: also if it is ignored, as in a program that a script has started
-/// with `&` (D9).
+/// Starts the reporter, and handles SIGQUIT unless the program does: also if it is ignored, as in a program that a script has
+/// started with `&` (D9).
 pub(crate) fn start(defaults: &'static Defaults, scheduler: &'static dyn Overview) -> io::Result<()> {
     set_scheduler(scheduler);
     thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())?;
@@ -73,13 +74,13 @@ pub(crate) fn start(defaults: &'static Defaults, scheduler: &'static dyn Overvie
     Ok(())
 }
 
-/// In the child of a fork there is no reporter: SIGQUIT does there what it did before.
+/// For the child of a fork, which has no reporter: SIGQUIT does again what it did before the runtime started.
 pub(crate) fn forked() {
     let ignored = WAS_IGNORED.load(Ordering::Relaxed);
     handler::remove(libc::SIGQUIT, on_quit, if ignored { Unhandled::Ignored } else { Unhandled::Default });
 }
 
-/// Sets the bit and wakes it. Async-signal-safe.
+/// Sets the bits of `what` and wakes the reporter. Async-signal-safe.
 fn want(what: u32) {
     // ORDERING: SeqCst, as `Dormant::wake_up` asks; partner is the load in `main`.
     ASKED.fetch_or(what, Ordering::SeqCst);
@@ -98,20 +99,20 @@ pub(crate) fn stacks() -> String {
     })
 }
 
-/// No goroutine can ever run again: says so, with all of them, and ends the process (S48). May be called by anybody,
+/// Reports that no goroutine can ever run again, with all of them, and ends the process (S48). May be called by any thread,
 /// inside the runtime too.
 pub(crate) fn deadlock() -> ! {
     want(DEADLOCK);
     process::await_end()
 }
 
-/// Said by the monitor: a goroutine has held its thread too long.
+/// Reports a goroutine that has held its thread too long. By the monitor.
 pub(crate) fn stall(stall: Stall) {
     STALLED.put(stall);
     want(STALLS);
 }
 
-/// A warning, by a thread that must not wait for a reader of standard error. May be called inside the runtime.
+/// Has a warning written, for a thread that must not wait for a reader of standard error. May be called inside the runtime.
 pub(crate) fn warn(text: Arguments<'_>) {
     NOTED.put(text);
     want(NOTICES);
@@ -121,7 +122,7 @@ extern "C" fn on_quit(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     static SEEN: AtomicBool = AtomicBool::new(false);
     let errno = errno::get();
     if SEEN.swap(true, Ordering::Relaxed) {
-        // Somebody is impatient, or the dump does not come out.
+        // A second SIGQUIT: the first dump takes too long, or nobody reads it.
         end();
     }
     want(QUIT);
@@ -132,7 +133,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-report");
     // SAFETY: `start` passed this, for ever.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
-    // Made when it is first needed: a program that asks for nothing pays for no memory.
+    // Made at the first request: a program without one needs no memory for it.
     let mut reporter = None;
     let mut trace = SchedTrace::wanted();
     loop {
@@ -147,7 +148,7 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
         if asked == 0 {
             continue;
         }
-        // A library that reads debug information may stumble over it; that must not be the end of the program.
+        // The libraries that read debug information may panic on it; that must not end the program.
         if catch_unwind(AssertUnwindSafe(|| reporter.get_or_insert_with(Reporter::new).serve(asked))).is_err()
         {
             offer_stderr(b"gosched: a dump failed\n");
@@ -164,7 +165,7 @@ struct Reporter {
 }
 
 impl Reporter {
-    /// By the reporting thread, which is started once, and makes one.
+    /// Called by the reporter's thread, which keeps the one that it made.
     fn new() -> Reporter {
         // SAFETY: the only one, as said.
         Reporter { dumper: Dumper::new(unsafe { Asker::new() }), stalls: ToldPlaces::new() }
@@ -192,13 +193,13 @@ impl Reporter {
         if asked & DUMPS != 0 {
             let waiting = core::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
             for DumpRequest { own, answer } in waiting {
-                // Who asked may have lost patience.
+                // Whoever asked may have stopped waiting.
                 let _ = answer.send(self.dumper.goroutines(own.as_ref()));
             }
         }
     }
 
-    /// Piece by piece: should reading the stacks fail, what came before is out.
+    /// Writes the headline first: it is out even if reading the stacks fails.
     fn last_words(&mut self, headline: &str) {
         write_stderr(headline.as_bytes());
         write_stderr(self.dumper.goroutines(None).as_bytes());

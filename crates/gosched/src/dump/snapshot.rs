@@ -1,15 +1,15 @@
 //! A goroutine at one moment: what it is, what it does, and a copy of its stack.
 //!
 //! How each kind of stack is read, and why that is safe:
-//! - **Parked, or runnable after it ran**: its registers are saved and its stack is nobody's. Both are copied while the scan
-//!   bit holds its status still, so that nobody can begin to run it; afterwards only the copy is looked at.
+//! - **Parked, or runnable after it ran**: its registers are saved and no thread runs on its stack. Both are copied while the
+//!   scan bit holds its status still, so that no M can begin to run it; afterwards only the copy is read.
 //! - **On a thread that is blocked** in the kernel: the kernel tells stack pointer and program counter. The stack is copied
 //!   under the scan bit, so that it stays this goroutine's, and the kernel is asked again: if it says the same, the
-//!   thread has not moved. It is not interrupted: not every call goes on after a signal.
+//!   thread has not moved. It is not interrupted: not every call is restarted after a signal.
 //! - **On a thread that computes**: its thread copies its stack itself, in a signal handler (`ask`).
-//! - **The one that asks**: it copies its own before it asks.
+//! - **The one that asks**: it copies its own stack before it asks.
 //!
-//! Stacks are never unmapped, so the worst that a wrong guess can do is to read nonsense, and unwinding bears that.
+//! Stacks are never unmapped, so a stack that has changed hands can at worst be read as nonsense, which unwinding tolerates.
 
 #![allow(unsafe_code)]
 
@@ -25,23 +25,23 @@ use crate::g::{G, View};
 use crate::m::{M, current};
 use crate::sys::task::{self, Activity};
 
-/// How often a goroutine is looked at that is on the move.
+/// How often to look at a goroutine whose status keeps changing.
 const TRIES: u32 = 10;
-/// Time for it to arrive.
+/// The pause between two such looks.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// What there is of a stack.
+/// What is known of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum StackState {
-    /// In the copy; the goroutine rests.
+    /// In the copy; the goroutine is parked or runnable.
     Resting,
     /// In the copy; its thread is blocked in the kernel.
     Blocked,
-    /// In the copy; its thread computes, or could.
+    /// In the copy; its thread runs, or is runnable.
     Computing,
     /// None yet: it has not run.
     NotStarted,
-    /// It could not be had.
+    /// It could not be read.
     Unavailable,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct OwnStack {
 }
 
 impl OwnStack {
-    /// That of the caller; `None` on a thread that is not a goroutine.
+    /// The stack of the caller; `None` if that is not a goroutine.
     #[inline(never)]
     pub(super) fn take() -> Option<OwnStack> {
         let g = current::current()?.cur_g()?;
@@ -71,11 +71,11 @@ enum Glance {
     Done(StackState),
     /// It is on a thread, with a stack that lies there.
     On(&'static M, Range<usize>),
-    /// Between here and there: another look is needed.
+    /// In transition: another look is needed.
     Moving,
 }
 
-/// A goroutine, and its stack in `copy`. `None` if there is none, or another than `id`.
+/// A goroutine, and its stack in `copy`. `None` if the header has no goroutine, or another one than `id`.
 pub(super) fn take(
     g: &'static G,
     id: Option<u64>,
@@ -106,11 +106,11 @@ pub(super) fn take(
 
 fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut Copy) -> Glance {
     match scan.status() {
-        // Whoever picks one that never ran may be giving it its stack right now.
+        // It has not run. An M that picks it may be attaching its stack right now.
         Status::Runnable if g.m().is_none() => Glance::Done(StackState::NotStarted),
         Status::Runnable | Status::Waiting => {
             let Some(bounds) = bounds(g, scan) else { return Glance::Done(StackState::NotStarted) };
-            // SAFETY: it has run and rests, so its registers are saved; they change only after its status.
+            // SAFETY: it has run and is not running, so its registers are saved; they change only after its status.
             let registers = unsafe { (*g.buf.get()).registers() };
             if !bounds.contains(&registers.sp) {
                 return Glance::Done(StackState::Unavailable);
@@ -133,13 +133,13 @@ fn bounds(g: &G, _: &Scan<'_>) -> Option<Range<usize>> {
     unsafe { (*g.stack.get()).as_ref() }.map(|stack| stack.limit()..stack.top())
 }
 
-/// The M that it runs on, if that agrees.
+/// The M that it runs on, if that M says the same.
 fn where_is(g: &'static G) -> Option<&'static M> {
     let m = g.m()?;
     m.cur_g().is_some_and(|current| core::ptr::eq(current, g)).then_some(m)
 }
 
-/// The stack of one that is on a thread; `None` if it no longer is.
+/// Copies the stack of a goroutine that is on a thread; `None` if it no longer is.
 fn on_thread(
     g: &'static G,
     view: &View,

@@ -1,5 +1,5 @@
-//! Goroutines that hold their thread too long (`GOSCHED_DEBUG=stall=ms`): noticed by the monitor, told by the reporter,
-//! once for each place in the program: a function that computes, a line that blocks.
+//! Goroutines that hold their thread too long (`GOSCHED_DEBUG=stall=ms`): the monitor notices them, the reporter reports
+//! them, once for each place in the program: a function that computes, a line that blocks.
 
 #![allow(unsafe_code)]
 
@@ -13,10 +13,10 @@ use super::text::{Dumper, Who, write_origin};
 use crate::debug;
 use crate::m::M;
 
-/// How many may wait to be told; what does not fit is told later.
+/// How many may wait to be reported. The monitor puts those that do not fit again later.
 const SLOTS: usize = 16;
 
-/// A goroutine that holds its thread: where, which, and which of its stints.
+/// A goroutine that holds its thread: its M, its id, and when this stint began.
 #[derive(Clone, Copy)]
 pub(crate) struct Stall {
     pub(crate) m: &'static M,
@@ -24,11 +24,11 @@ pub(crate) struct Stall {
     pub(crate) since: u64,
 }
 
-/// What the monitor hands to the reporter. One puts, one takes.
+/// What the monitor passes to the reporter. Only the monitor puts, only the reporter takes.
 pub(super) struct Stalled([StallSlot; SLOTS]);
 
 struct StallSlot {
-    /// Null while the slot is the monitor's to fill.
+    /// Null while the slot is free, for the monitor to fill.
     m: AtomicPtr<M>,
     id: AtomicU64,
     since: AtomicU64,
@@ -50,26 +50,26 @@ impl Stalled {
         if let Some(free) = self.0.iter().find(|slot| slot.m.load(Ordering::Acquire).is_null()) {
             free.id.store(stall.id, Ordering::Relaxed);
             free.since.store(stall.since, Ordering::Relaxed);
-            // ORDERING: Release pairs with the Acquire in `take`: who sees the M sees the rest.
+            // ORDERING: Release pairs with the Acquire in `take`, which then sees the other fields.
             free.m.store(core::ptr::from_ref(stall.m).cast_mut(), Ordering::Release);
         }
     }
 
     pub(super) fn take(&self) -> Option<Stall> {
         self.0.iter().find_map(|slot| {
-            // ORDERING: Acquire, see `put`.
+            // ORDERING: Acquire pairs with the Release in `put`.
             // SAFETY: Ms are never freed.
             let m = unsafe { slot.m.load(Ordering::Acquire).as_ref() }?;
             let stall =
                 Stall { m, id: slot.id.load(Ordering::Relaxed), since: slot.since.load(Ordering::Relaxed) };
-            // ORDERING: Release, see `put`.
+            // ORDERING: Release pairs with the Acquire in `put`.
             slot.m.store(null_mut(), Ordering::Release);
             Some(stall)
         })
     }
 }
 
-/// The places that were told.
+/// The places that were reported.
 pub(super) struct ToldPlaces(HashSet<String>);
 
 impl ToldPlaces {
@@ -77,7 +77,7 @@ impl ToldPlaces {
         ToldPlaces(HashSet::new())
     }
 
-    /// What is to be said of a goroutine, if it is still where it was and its place is new.
+    /// The report on a goroutine, if it still holds its thread and its place was not reported before.
     pub(super) fn report(&mut self, dumper: &mut Dumper, stall: Stall) -> Option<String> {
         if stall.m.stint.is_told(stall.since) {
             return None;
@@ -90,7 +90,7 @@ impl ToldPlaces {
         };
         let users = shown.users.as_ref()?;
         stall.m.stint.set_told(stall.since);
-        // A loop is met at another line each time; a call that blocks at its own.
+        // A loop is found at another line each time, a call that blocks always at its own.
         let place = users.place.as_ref().filter(|_| stack == StackState::Blocked).unwrap_or(&users.function);
         if !self.0.insert(place.clone()) {
             return None;

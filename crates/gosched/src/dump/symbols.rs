@@ -1,8 +1,8 @@
-//! From addresses to what a person reads: functions with their lines, innermost first, calls that were inlined among them.
+//! From addresses to text for people: functions with their lines, innermost first, inlined calls included.
 //! Each address is looked up once.
 //!
-//! Which of them are shown: of the runtime's own frames at the inner end only the outermost, the call that the user made;
-//! at the outer end none, nor what the runtime calls a closure through. So a goroutine that sleeps shows
+//! Which of them are shown: of the runtime's own frames at the inner end only the outermost, the call that the user made; of
+//! those at the outer end none, nor the frames through which the runtime calls a closure. So a goroutine that sleeps shows
 //! `gosched::thread::sleep` first and its own closure last.
 
 use std::rc::Rc;
@@ -27,13 +27,13 @@ impl StackCall {
         self.kind == CodeOwner::Ours
     }
 
-    /// Whether it is in the user's code (or in a library of theirs).
+    /// Whether it is in the user's code (or in a library that they use).
     pub(super) fn is_users(&self) -> bool {
         self.kind == CodeOwner::Other && self.place.is_some()
     }
 }
 
-/// The calls at each address, as far as it was asked for.
+/// The calls at each address that was asked for.
 pub(super) struct Symbols {
     known: Map<usize, Rc<[Rc<StackCall>]>>,
     symtabs: Symtabs,
@@ -49,7 +49,7 @@ impl Symbols {
         self.symtabs.forget();
     }
 
-    /// What of a stack with these frames is shown.
+    /// The calls that are shown of a stack with these frames.
     pub(super) fn calls(&mut self, frames: &[usize]) -> Vec<Rc<StackCall>> {
         let mut calls = Vec::new();
         for address in frames {
@@ -64,13 +64,13 @@ impl Symbols {
     }
 }
 
-/// How many frames at the inner end lead to the user's first call into the runtime.
+/// How many frames at the inner end are hidden: those inside the user's call into the runtime.
 fn innermost(calls: &[Rc<StackCall>]) -> usize {
     let users = calls.iter().position(|call| call.kind == CodeOwner::Other).unwrap_or(calls.len());
     calls[..users].iter().rposition(|call| call.kind == CodeOwner::Ours).unwrap_or(0)
 }
 
-/// How many frames there are without those that run a goroutine's closure.
+/// How many frames there are without those that run the goroutine's closure.
 fn outermost(calls: &[Rc<StackCall>]) -> usize {
     let runs = |call: &Rc<StackCall>| call.function.starts_with("gosched::g::task::run");
     let Some(begin) = calls.iter().rposition(runs) else {
@@ -86,11 +86,11 @@ fn outermost(calls: &[Rc<StackCall>]) -> usize {
     let through = |call: &Rc<StackCall>| call.kind == CodeOwner::Ours || is_call_through(&call.function);
     let ours = calls.iter().rposition(|call| call.kind == CodeOwner::Ours);
     let last = match ours {
-        // Nothing of the user's, but a function of ours that was given to `go` as it is.
+        // No user code: a function of ours was passed to `go`.
         Some(ours) if calls.iter().all(|call| call.kind != CodeOwner::Other) => Some(ours),
         _ => calls.iter().rposition(|call| !through(call)),
     };
-    // One that is just beginning or ending has nothing else to show.
+    // At least one: a goroutine that begins or ends has no other frames.
     last.map_or(begin, |last| last + 1).max(1)
 }
 
@@ -105,7 +105,7 @@ fn is_call_through(function: &str) -> bool {
 /// The calls at an address inside an instruction.
 fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<StackCall>]> {
     let mut found: Vec<(Option<String>, Option<String>, Option<u32>)> = Vec::new();
-    // It is asked for the instruction before, as if a return address had been given.
+    // `resolve` takes a return address and looks at the instruction before it.
     let after = core::ptr::without_provenance_mut(address + 1);
     backtrace::resolve(after, |symbol| {
         let name = symbol.name().map(|name| format!("{name:#}"));

@@ -1,7 +1,7 @@
-//! Names from the symbol table of a program or library, which are whole where debug information has only line tables (as
-//! in our release profile): those say `park`, this says `app::pool::park`.
+//! Names from the symbol table of a program or library. They have their paths even where debug information has only line
+//! tables (as in our profiles): those say `park`, this says `app::pool::park`.
 //!
-//! A module's file is mapped and sorted when it is first asked for, and stays.
+//! A module's file is mapped, and its symbols are sorted, when it is first asked for. The mapping is never removed.
 
 #![allow(unsafe_code)]
 
@@ -32,7 +32,7 @@ impl Symtabs {
     pub(super) fn name(&mut self, address: usize) -> Option<String> {
         let (base, file) = cfi::module_of(address)?;
         let table = self.0.entry(base).or_insert_with(|| {
-            // The program itself has no name.
+            // The loader gives no name for the program itself.
             let file = if file.is_empty() {
                 Path::new("/proc/self/exe")
             } else {
@@ -45,12 +45,12 @@ impl Symtabs {
     }
 }
 
-/// A file's contents, mapped for good.
+/// A file's contents, mapped for ever.
 fn map(path: &Path) -> Option<&'static [u8]> {
     let file = File::open(path).ok()?;
     let length = usize::try_from(file.metadata().ok()?.len()).ok().filter(|length| *length > 0)?;
     // SAFETY: a private, read-only mapping of a whole file, at an address of the kernel's choice, that is never unmapped.
-    // (Who cuts a program's file short while it runs ends it, with or without this.)
+    // (Truncating a program's file while it runs ends the program anyway.)
     unsafe {
         let base = libc::mmap(
             core::ptr::null_mut(),

@@ -1,7 +1,7 @@
 //! The dump as text: the scheduler in a paragraph, and each goroutine with its stack, in Go's form.
 //!
-//! Each goroutine has its own head and stack (S48, S49), unless more than a few are alike in all that is shown of them but their
-//! number: those are shown once, with a count.
+//! Each goroutine has its own head and stack (S48, S49), unless more than ten differ only in their number: those are shown
+//! once, with a count.
 
 use core::fmt::{self, Write};
 use core::hash::{Hash, Hasher};
@@ -18,14 +18,14 @@ use super::stacks::{Shown, Stacks};
 use crate::clock::now;
 use crate::g::{G, MAIN_ID, Name, View, since};
 
-/// How many entries are listed; the goroutines of the others are counted.
+/// How many entries are listed; the goroutines of the rest are only counted.
 const LISTED: usize = 1000;
-/// How many that are alike are still listed one by one.
+/// Up to so many goroutines that are alike are listed singly.
 const FEW: usize = 10;
-/// How many ids of those with the same stack are shown.
+/// How many ids of goroutines that are shown once are listed.
 const IDS: usize = 10;
 
-/// What makes dumps, with all that is worth keeping between two of them.
+/// Makes dumps, and keeps what is known of stacks between two of them.
 pub(super) struct Dumper {
     asker: Asker,
     stacks: Stacks,
@@ -57,7 +57,7 @@ struct Alike {
     place: CreatedAt,
 }
 
-/// Where they were created. Its hash leaves the file's name out, which is long.
+/// Where they were created. The hash leaves out the file's name, which is long.
 #[derive(PartialEq, Eq)]
 struct CreatedAt(Option<&'static Location<'static>>);
 
@@ -72,8 +72,8 @@ impl Dumper {
         Dumper { asker, stacks: Stacks::new(), copy: Copy::new() }
     }
 
-    /// All goroutines; `own` is the one that asked. How long they have waited is told as of now, though reading all the stacks
-    /// can take a second.
+    /// All goroutines; `own` is the one that asked. The times that they have waited are as of the beginning of the call, though
+    /// reading all the stacks can take a second.
     pub(super) fn goroutines(&mut self, own: Option<&OwnStack>) -> String {
         let asked = now();
         self.stacks.refresh();
@@ -92,7 +92,7 @@ impl Dumper {
         text
     }
 
-    /// A goroutine, if it is there (and, if one is given, called `id`), and its stack.
+    /// A goroutine and its stack; `None` if the header has no goroutine, or not the one called `id`, if that is given.
     pub(super) fn look(
         &mut self,
         g: &'static G,
@@ -111,7 +111,7 @@ impl Dumper {
     }
 }
 
-/// Each for itself; those of which more than a few are alike together.
+/// One group per goroutine, but one for all that are alike if there are more than [`FEW`].
 fn group(seen: Vec<(View, StackState, Rc<Shown>)>) -> Vec<AlikeGroup> {
     let mut kinds: Map<Alike, AlikeCount> = Map::default();
     for (view, stack, shown) in &seen {
@@ -137,7 +137,7 @@ fn group(seen: Vec<(View, StackState, Rc<Shown>)>) -> Vec<AlikeGroup> {
     groups
 }
 
-/// Goroutines that are alike: how many there are, and where the last one is listed.
+/// Goroutines that are alike: how many there are, and the last group that was made for one.
 #[derive(Default)]
 struct AlikeCount {
     members: usize,
@@ -198,7 +198,7 @@ fn write_head(text: &mut String, group: &AlikeGroup) -> fmt::Result {
     Ok(())
 }
 
-/// As Go tells it, from one second on instead of one minute.
+/// As in Go, but from one second on instead of one minute.
 fn waited(time: Duration) -> Option<String> {
     match time.as_secs() {
         0 => None,

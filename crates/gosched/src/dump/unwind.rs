@@ -1,10 +1,10 @@
 //! From a copied stack to the addresses of its frames. Nothing but the copy, and tables that do not change, is read.
 //!
 //! The frame pointer of a thread that is blocked in the kernel is not known (its stack pointer and program counter are).
-//! Usually it is not needed, or was saved further in. Where it is, it is looked for: somewhere above the stack pointer lie the
-//! saved frame pointer and, above it, the address that the function returns to, and the instruction before that address is a
-//! call. Calls to this very function are tried first, then others (it may have been called through a pointer, or by a function
-//! that left its place to it). A guess is believed if unwinding from it comes to the stack's outermost frame.
+//! Usually it is not needed, or an inner frame has saved it. Otherwise it is searched for: somewhere above the stack pointer lie
+//! the saved frame pointer and, above it, the return address, and the instruction before that address is a call. Calls to this
+//! very function are tried first, then others (it may have been called through a pointer, or by a tail call). A guess is
+//! believed if unwinding from it reaches the stack's outermost frame, or the end of what is copied or followed.
 
 use gosched_switch::arch::Registers;
 
@@ -16,24 +16,24 @@ use super::copy::Copy;
 pub(super) enum UnwindEnd {
     /// At the outermost frame.
     AtTop,
-    /// There is more, deeper than a dump shows.
+    /// There are more frames than are copied or followed.
     Cut,
-    /// At a frame whose caller can't be told.
+    /// At a frame whose caller is unknown.
     Lost,
 }
 
 /// The most frames that are followed.
 const MAX_FRAMES: usize = 256;
-/// How far above the stack pointer a lost frame is looked for, in words.
+/// How far above the stack pointer a frame pointer is searched for, in words.
 const SEARCHED: usize = 512;
 const WORD: usize = size_of::<usize>();
 
 /// A frame of a stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// In its instruction: that of the call in all but the innermost.
+    /// An address inside its instruction: that of the call, but in the innermost frame.
     pub(super) address: usize,
-    /// Where its return address lies, and what it is; none in the last, and where it is in the link register.
+    /// Where its return address lies, and what it is. `None` in the last frame, and if it is in the link register.
     pub(super) returns: Option<(usize, usize)>,
 }
 
@@ -103,11 +103,11 @@ fn step(copy: &Copy, rule: Rule, at: Registers) -> Result<(Registers, Option<usi
         Saved::At(offset) => copy.read(end.wrapping_add_signed(offset)),
         Saved::Lost => None,
     };
-    // The call that led here has overwritten the link register.
+    // `lr` is `None`: the call that led here has overwritten the link register.
     if pc == 0 { Err(UnwindEnd::AtTop) } else { Ok((Registers { pc, sp: end, bp, lr: None }, saved_at)) }
 }
 
-/// Goes on without knowing the frame pointer.
+/// As [`unwind_from`], where the frame pointer is needed and not known: tries guesses.
 fn guess(
     copy: &Copy,
     places: &mut CodeTable,
@@ -146,8 +146,8 @@ fn guess(
 mod tests {
     use super::*;
 
-    /// The frame of a leaf may be empty and its return address in the link register, once; below it every function has
-    /// saved that. (Seen to fail with `end <= at.sp` for every frame.)
+    /// The frame of a leaf may be empty and its return address in the link register. Every function further out has saved
+    /// its return address. (Seen to fail with `end <= at.sp` for every frame.)
     #[test]
     fn a_return_address_may_be_in_the_link_register() {
         let at = Registers { pc: 0x10, sp: 0x1000, bp: Some(0x1010), lr: Some(0x20) };

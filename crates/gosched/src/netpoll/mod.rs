@@ -1,20 +1,20 @@
-//! The network poller (S47): who waits for which descriptor, and what has become ready.
+//! The network poller (S47): which waiters each descriptor has, and what has become ready.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `mod` | the one poller: taking reports, the number of those who wait |
+//! | `mod` | the one poller: taking reports, the number of waiters |
 //! | `slab` | the states of descriptors, which are never freed |
 //!
-//! The state of a descriptor is a `Readiness` (`gosched-primitives`), where the argument stands why no edge is missed. What epoll
-//! is told of a descriptor is its place in the slab and the *generation* of that place, so a report that comes late, when the
-//! descriptor is closed and its place (or its number) used again, wakes nobody.
+//! The state of a descriptor is a `Readiness` (`gosched-primitives`), which has the argument why no edge is missed. epoll
+//! knows a descriptor by its place in the slab and the *generation* of that place. So a report that comes late, after the
+//! descriptor was closed and its place or its number used again, wakes nobody.
 //!
 //! Invariants:
-//! - The poller is made with the first socket, when there still are descriptors, and stays.
-//! - [`waiters`] counts everybody in a queue. Whoever puts somebody in counts first; whoever takes somebody out counts after.
+//! - The poller is made with the first socket, so that no descriptor is lacking for it later, and is never dropped.
+//! - [`waiters`] counts all waiters in the queues. A waiter is counted before it is queued, and counted out after it has left.
 //!
 //! Returns lists of what became ready, and hands async tasks to a function that it is given; never
-//! calls the scheduler. Who registers a descriptor and waits for it is in `source/`.
+//! calls the scheduler. Registering a descriptor and waiting for it is in `source/`.
 
 mod slab;
 
@@ -42,7 +42,7 @@ static POLLER: OnceLock<Epoll> = OnceLock::new();
 static EXISTS: AtomicBool = AtomicBool::new(false);
 static WAITERS: AtomicUsize = AtomicUsize::new(0);
 static LAST_POLL: AtomicU64 = AtomicU64::new(0);
-/// Who looks without blocking; one at a time is enough.
+/// Who looks at the network without blocking; one at a time.
 static LOOKER: AtomicU32 = AtomicU32::new(NOBODY);
 const NOBODY: u32 = u32::MAX;
 /// The monitor, which has no P, as a looker.
@@ -68,7 +68,7 @@ pub(crate) fn poller() -> io::Result<(&'static Epoll, PollerMade)> {
     }
     let mut new = Some(Epoll::new()?);
     let poller = POLLER.get_or_init(|| new.take().unwrap_or_else(|| unreachable!("taken once")));
-    // ORDERING: SeqCst: before the look for a keeper that sleeps elsewhere; partner is `exists`.
+    // ORDERING: SeqCst: before the look for a keeper that sleeps on its note; partner is the load in `exists`.
     let before = EXISTS.swap(true, Ordering::SeqCst);
     Ok((poller, if before { PollerMade::Before } else { PollerMade::Now }))
 }
@@ -79,7 +79,7 @@ pub(crate) fn existing() -> Option<&'static Epoll> {
     POLLER.get()
 }
 
-/// Whether there is anything to poll.
+/// Whether there is a poller.
 pub(crate) fn exists() -> bool {
     // ORDERING: SeqCst: the keeper's second look; partner is the swap in `poller`.
     EXISTS.load(Ordering::SeqCst)
@@ -91,23 +91,23 @@ pub(crate) fn waiters() -> usize {
     WAITERS.load(Ordering::SeqCst)
 }
 
-/// One more will be in a queue.
+/// Counts a waiter, which is about to be queued.
 pub(crate) fn count_waiter() {
     // ORDERING: SeqCst: before a foreign thread's look for somebody who polls; partner is `waiters`.
     WAITERS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// As if somebody waited, for ever.
+/// Counts a waiter that does not exist, for ever.
 #[cfg(test)]
 pub(crate) fn pretend_somebody_waits() {
     let _ = poller().expect("there are descriptors");
     count_waiter();
 }
 
-/// So many have left their queues.
+/// Counts `n` waiters out, which have left their queues.
 pub(crate) fn count_left(n: usize) {
     if n > 0 {
-        // ORDERING: SeqCst, so that the count is one with `count_waiter`'s in the wake-up protocol.
+        // ORDERING: SeqCst, as in `count_waiter`; partner is the load in `waiters`.
         WAITERS.fetch_sub(n, Ordering::SeqCst);
     }
 }
@@ -117,14 +117,14 @@ pub(crate) fn last_poll() -> u64 {
     LAST_POLL.load(Ordering::Relaxed)
 }
 
-/// Makes whoever blocks in the poller return.
+/// Makes the thread that blocks in the poller return.
 pub(crate) fn ring() {
     if let Some(poller) = POLLER.get() {
         poller.ring();
     }
 }
 
-/// Who looks, or queues what it has found: a P's number, or [`MONITOR`]. Only a hint.
+/// Who is looking, or is queueing what it has found: a P's number, or [`MONITOR`]. Only a hint.
 pub(crate) fn looker() -> Option<u32> {
     Some(LOOKER.load(Ordering::Relaxed)).filter(|looker| *looker != NOBODY)
 }
@@ -135,15 +135,15 @@ pub(crate) fn last_found() -> usize {
 }
 
 /// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in
-/// nobody's queue yet. `None` if somebody else is just looking. Async tasks are woken by
-/// `wake_task`, which may add to what is ready; it gives back a node that can serve again. Inside
-/// the runtime nothing is freed.
+/// no queue yet. `None` if somebody else is looking already. Async tasks are woken by
+/// `wake_task`, which may add goroutines to what is ready; it returns a node that can be used again,
+/// since nothing may be freed inside the runtime.
 pub(crate) fn look<T>(
     looker: u32,
     wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,
     queue: impl FnOnce(List<G>) -> T,
 ) -> Option<T> {
-    // ORDERING: Acquire and Release pair with each other: only to keep it a lock.
+    // ORDERING: Acquire pairs with the Release below: the word is a lock.
     LOOKER.compare_exchange(NOBODY, looker, Ordering::Acquire, Ordering::Relaxed).ok()?;
     let ready = poll(How::Look, wake_task);
     LAST_FOUND.store(ready.len(), Ordering::Relaxed);
@@ -152,7 +152,7 @@ pub(crate) fn look<T>(
     Some(queued)
 }
 
-/// As [`look`], blocking until something is ready, for `limit` at most, or until [`ring`]. One at a time.
+/// As [`look`], but blocks until something is ready, for `limit` at most, or until [`ring`]. By one thread at a time.
 pub(crate) fn block(
     limit: Option<Duration>,
     wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,
@@ -171,7 +171,7 @@ fn poll(how: How, wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNod
     ready
 }
 
-/// Ends the waits that a report is about. Returns how many left their queues.
+/// Ends the waits that a report is about. Returns how many waiters left their queues.
 fn pass_on(
     report: SourceReport,
     ready: &mut List<G>,
@@ -189,7 +189,7 @@ fn pass_on(
     })
 }
 
-/// Wakes whoever can be woken here; goroutines go to `ready`.
+/// Wakes a foreign thread; puts a goroutine into `ready`.
 pub(crate) fn collect(waiter: Waiter, ready: &mut List<G>) {
     match waiter {
         Waiter::Goroutine(g) => make_ready(g, ready),
@@ -224,13 +224,13 @@ mod tests {
         panic!("no task waits")
     }
 
-    /// S47: a report for a descriptor that is closed, whose place is used again, is not taken for one of the new one's.
+    /// S47: a report for a closed descriptor, whose place is used again, has no effect on the new descriptor.
     #[test]
-    fn a_late_report_is_told_off() {
+    fn a_late_report_is_rejected() {
         let place = PlaceNumber::take();
         let late = SourceReport { source: place.registration(), input: true, output: true, special: false };
         place.state().renew(READY, |_| panic!("nobody waits"));
-        // Used again: whoever waits for the new one has seen its edges.
+        // Used again: these are the edges that a waiter for the new descriptor has seen.
         let before = [Direction::Read, Direction::Write].map(|direction| place.state().edges(direction));
         let mut ready = List::new();
         assert_eq!(pass_on(late, &mut ready, &no_task), 0);

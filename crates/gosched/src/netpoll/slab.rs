@@ -1,8 +1,7 @@
-//! The states of descriptors: type-stable and never freed, so that a late report finds a state, and its generation tells it
-//! off.
+//! The states of descriptors: type-stable and never freed. A late report finds a state, whose generation rejects it.
 //!
-//! They lie in chunks, each as large as all before it together, so that a place never moves and is found by its number
-//! alone. Which are in use is the business of `source/places.rs`.
+//! They lie in chunks, each twice as large as the one before, so that a place never moves and is found by its number
+//! alone. `source/places.rs` knows which are in use.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -13,7 +12,7 @@ use crate::g::waiter::Waiter;
 
 /// Places in the first chunk.
 pub(crate) const FIRST: usize = 64;
-/// More chunks than any process has descriptors for.
+/// Together they have almost 2^30 places. A process that registers more descriptors ends.
 pub(crate) const CHUNKS: usize = 24;
 
 pub(crate) type SourceState = Readiness<Waiter>;
@@ -28,7 +27,7 @@ pub(crate) struct PlaceNumber(pub(crate) u32);
 const REGISTERED: u64 = 1 << 31;
 
 impl PlaceNumber {
-    /// The number under which epoll knows the present use of this place. Never 0.
+    /// The number by which epoll knows the current use of this place. Never 0.
     pub(crate) fn registration(self) -> u64 {
         u64::from(self.state().generation()) << 32 | REGISTERED | u64::from(self.0)
     }
@@ -43,7 +42,7 @@ impl PlaceNumber {
         // The chunk's number is that of the highest bit; the rest is the place in it.
         let chunk = (at / FIRST).ilog2() as usize;
         let offset = at - (FIRST << chunk);
-        // ORDERING: Acquire pairs with the Release in `publish`: a chunk that is seen is whole.
+        // ORDERING: Acquire pairs with the Release in `publish`: a chunk that is seen is initialised.
         let base = BASES[chunk].load(Ordering::Acquire);
         if base.is_null() {
             fatal!("netpoll: place {} was never made", self.0);
@@ -53,7 +52,7 @@ impl PlaceNumber {
     }
 }
 
-/// Chunk number `number` is there from now on, for ever. By whoever makes it, once.
+/// Adds chunk number `number`, for ever. Called once for each number, under the lock of `source/places.rs`.
 pub(crate) fn publish(number: usize, chunk: Box<[SourceState]>) {
     debug_assert_eq!(chunk.len(), FIRST << number);
     // ORDERING: Release pairs with `state`.

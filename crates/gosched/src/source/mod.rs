@@ -14,8 +14,9 @@
 //!   slot:  0  ── first wait: CAS ──▶  registration (place, generation)  ── deregister ──▶  0
 //! ```
 //!
-//! Two may come to wait for a source for the first time at once. One wins the CAS, and registers; the other goes on with the
-//! winner's place. Should epoll refuse, the place is given up, which wakes the other; it tries again and sees for itself.
+//! Two goroutines may wait for the same source for the first time at once. One wins the CAS and registers; the other tries its
+//! call again and then uses the winner's place. If epoll refuses, the place is given up, which wakes the other: it tries again
+//! and gets the error itself.
 //!
 //! The discipline of edges: [`seen`](Source::seen) first, then the system call, and after `WouldBlock` [`wait`](Source::wait)
 //! with what was seen.
@@ -52,7 +53,7 @@ pub(crate) enum SourceWaited {
     Interrupted,
 }
 
-/// Makes the poller, unless there is one: so that it does not lack a descriptor when somebody has to wait.
+/// Makes the poller, unless there is one, so that no descriptor is lacking for it when somebody has to wait.
 #[inline]
 pub(crate) fn prepare() -> io::Result<()> {
     match existing() {
@@ -71,10 +72,10 @@ fn made_poller() -> io::Result<&'static Epoll> {
     Ok(poller)
 }
 
-/// Something with a descriptor, which the poller is told of when somebody first waits for it, and forgets before the
-/// descriptor is closed or given away.
+/// Something with a descriptor. It is registered with the poller when somebody first waits for it, and deregistered before
+/// the descriptor is closed or given away.
 pub(crate) struct Source<S> {
-    // Dropped before the descriptor is.
+    // The first field: dropped before the descriptor.
     slot: RegisteredFd,
     io: S,
 }
@@ -88,11 +89,11 @@ struct RegisteredFd {
     fd: RawFd,
 }
 
-/// No edges.
+/// The value of `drained` while nothing is known.
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 const NOT_DRAINED: u64 = u64::MAX;
 
-/// What had been reported when something was tried. `None`: the source was not registered yet.
+/// The edges that had been reported before a call was tried. `None`: the source was not registered yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeenEdges(Option<(u64, Edges)>);
 
@@ -134,7 +135,7 @@ impl<S: AsFd> Source<S> {
     }
 }
 
-/// How a wait with `limit` ends if it ends before it begins.
+/// How a wait with `limit` ends, if it is over before it begins.
 #[cold]
 fn over_already(limit: Limit) -> Option<SourceWaited> {
     if limit.interruptible == Interruptible::Yes && context_has_ended() {
@@ -150,18 +151,18 @@ impl Drop for RegisteredFd {
 }
 
 impl RegisteredFd {
-    /// To be asked before something is tried.
+    /// The edges so far. To be asked before a call is tried.
     #[inline]
     fn seen(&self, direction: Direction) -> SeenEdges {
-        // ORDERING: Acquire pairs with the Release of the CAS in `register`: the place of a registration is made.
+        // ORDERING: Acquire pairs with the Release of the CAS in `register`: the place of a registration exists.
         match self.registration.load(Ordering::Acquire) {
             0 => SeenEdges(None),
             registration => SeenEdges(Some((registration, find(registration).0.edges(direction)))),
         }
     }
 
-    /// Waits until something is reported for `direction` that had not been at `seen`. A moving call; on a foreign thread it
-    /// blocks the thread. Fails if the descriptor can't be registered.
+    /// Waits until an edge is reported for `direction` that is not in `seen`. A moving call; blocks a foreign thread. Fails if
+    /// the descriptor can't be registered.
     fn wait(&self, direction: Direction, seen: SeenEdges, limit: Limit) -> io::Result<SourceWaited> {
         let may_wait = match MayWait::ask() {
             Ok(may_wait) => may_wait,
@@ -180,8 +181,8 @@ impl RegisteredFd {
         count_waiter();
         let foreign = caller.is_foreign();
         let outcome = caller.wait_ticket(WaitReason::Io, limit, &node.claim, || {
-            // SAFETY: the node is in this frame, which is not left before it is out of the queue: a report takes it out before
-            // it claims the wait, and after any other end it is taken out below.
+            // SAFETY: the node is in this frame, which is left only after the node has left the queue: a report takes it out
+            // before it claims the wait, and after any other end it is taken out below.
             unsafe { room.enqueue(&node) };
             if foreign {
                 SCHED.watch_network();
@@ -201,7 +202,7 @@ impl RegisteredFd {
         })
     }
 
-    /// The registration, and the edges to wait beyond; `None`: try again.
+    /// The registration, and the edges to compare with; `None`: try again.
     fn registered(
         &self,
         direction: Direction,
@@ -230,7 +231,7 @@ impl RegisteredFd {
             return Ok(None);
         }
         match poller.add(self.fd(), registration) {
-            // What the source is ready for now is reported, beyond these edges.
+            // What the source is ready for now is reported, as an edge that is not among these.
             Ok(()) => Ok(Some((registration, edges))),
             Err(error) => {
                 self.give_up();
@@ -244,7 +245,7 @@ impl RegisteredFd {
         if self.registration.load(Ordering::Relaxed) != 0
             && let Some(poller) = existing()
         {
-            // Not in the child of a fork, where it would take the parent's registration away: entering ends that process.
+            // Entering ends the child of a fork, which would remove the parent's registration.
             drop(Visitor::enter());
             poller.delete(self.fd());
             self.give_up();
@@ -253,7 +254,7 @@ impl RegisteredFd {
 
     /// Ends this use of the place.
     fn give_up(&self) {
-        // ORDERING: AcqRel: one of several gets the registration.
+        // ORDERING: AcqRel pairs with itself and with the CAS in `register`: one of several callers gets the registration.
         let registration = self.registration.swap(0, Ordering::AcqRel);
         if registration == 0 {
             return;
@@ -272,7 +273,7 @@ impl RegisteredFd {
             count_left(left);
         }
         PlaceNumber::of(registration).give_back();
-        // Only now: this is foreign code.
+        // Only now: wakers are foreign code.
         let mut wakings = InTurn::new();
         while let Some(node) = tasks.pop() {
             wakings.call(|| node.task.wake());

@@ -1,6 +1,6 @@
-//! Which places of the slab (`netpoll/slab.rs`) are in use, and more of them when none is left.
+//! Which places of the slab (`netpoll/slab.rs`) are in use. Adds a chunk when none is free.
 //!
-//! Invariant: a place belongs to whoever took its number out of `FREE`, until it is put back.
+//! Invariant: a place belongs to the caller that took its number out of `FREE`, until it is put back.
 
 use gosched_primitives::Lock;
 
@@ -31,15 +31,15 @@ impl PlaceNumber {
         }
     }
 
-    /// Puts it back. Nobody uses its state any more but for late reports.
+    /// Puts it back. Only late reports still use its state.
     pub(crate) fn give_back(self) {
         let _visitor = Visitor::enter();
-        // There is room: it was made for all places when they were.
+        // There is room: `add` reserved it for all places.
         FREE.lock().places.push(self);
     }
 }
 
-/// Makes chunk number `number`, unless somebody has. Allocates outside the runtime.
+/// Makes chunk number `number`, unless another thread has. Allocates and frees outside the runtime.
 fn add(number: usize) {
     let len = FIRST << number;
     if number >= CHUNKS {
@@ -71,7 +71,7 @@ mod tests {
     use crate::netpoll::{READY, find};
     use std::collections::HashSet;
 
-    /// S47: every place has a state of its own, also beyond the first chunks; a registration names
+    /// S47: every place has a state of its own, also beyond the first chunk; a registration names
     /// place and generation.
     #[test]
     fn places_are_apart() {

@@ -1,8 +1,8 @@
 //! Async tasks that wait for a descriptor. Who calls their wakers is in `sched/wakers.rs`.
 //!
-//! Nothing is allocated or freed inside the runtime. A task's node is made before it waits; what
-//! becomes of it when its wait has ended is told there, too. A waker of ours may be cloned inside
-//! the runtime.
+//! Nothing is allocated or freed inside the runtime. A task's node is made before it waits;
+//! `sched/wakers.rs` says what becomes of it after the wait. A waker of `future::block_on` may be
+//! cloned inside the runtime.
 
 use core::sync::atomic::Ordering;
 use core::task::Waker;
@@ -39,8 +39,8 @@ impl<S: AsFd> Source<S> {
         self.slot.wait_async(direction, seen, waker)
     }
 
-    /// A read of a byte stream that was tried after `seen` took less than it had room for: what had been reported by then is
-    /// read, and whatever comes will be reported.
+    /// Notes that a read of a byte stream, tried after `seen`, got less than it had room for: all that had been reported by
+    /// then is read, and what comes later will be reported.
     pub(crate) fn note_drained(&self, seen: SeenEdges) {
         if let Some((_, edges)) = seen.0
             && edges.are_plain()
@@ -49,7 +49,7 @@ impl<S: AsFd> Source<S> {
         }
     }
 
-    /// Whether a read can't find anything, because nothing was reported since one was short.
+    /// Whether a read can't find anything, because nothing was reported since the read that [`note_drained`](Source::note_drained) noted.
     pub(crate) fn is_drained(&self, seen: SeenEdges) -> bool {
         seen.0.is_some_and(|(_, edges)| edges.to_bits() == self.slot.drained.load(Ordering::Relaxed))
     }
@@ -92,8 +92,8 @@ impl RegisteredFd {
     }
 }
 
-/// What [`RegisteredFd::wait_async`] comes to for a waker of ours, in one go: such a waker may be cloned inside the runtime. `None`: there
-/// is no spent node.
+/// [`RegisteredFd::wait_async`] for a waker of `future::block_on`, which may be cloned inside the runtime: it uses a spent node
+/// of the descriptor. `None`: there is none.
 fn wait_own(
     state: &Readiness<Waiter>,
     generation: u32,
@@ -123,7 +123,8 @@ fn wait_own(
     Some(Promised::Wake)
 }
 
-/// After a task was counted: sees to it that somebody polls. Whoever has a P does, before that is given up (`sched/poll.rs`).
+/// Makes sure that somebody polls; called after a task was counted. An M with a P looks itself, before it gives the P up
+/// (`sched/poll.rs`).
 fn watch_network(visitor: &Visitor) {
     if !visitor.has_p() {
         SCHED.watch_network();

@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-/// Time that passes, from an unknown moment on.
+/// Time since some fixed moment; never goes back.
 #[inline]
 pub(crate) fn monotonic() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
@@ -13,7 +13,7 @@ pub(crate) fn own_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
-/// CPU time used by a thread of this process; 0 if it can't be told.
+/// CPU time used by a thread of this process; 0 if it is not known.
 pub(crate) fn cpu_of(tid: i32) -> u64 {
     // The kernel's encoding of a thread's CPU clock (CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD).
     read((!tid << 3) | 6).unwrap_or(0)

@@ -1,15 +1,15 @@
-//! How many CPUs this process may really use (S6): the affinity mask, cut by the cgroup CPU quota (v1 and v2).
+//! How many CPUs this process may use (S6): those of the affinity mask, or fewer by the cgroup CPU quota (v1 and v2).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The CPU that this thread is on, a moment ago.
+/// The CPU that this thread ran on a moment ago.
 pub(crate) fn current() -> u32 {
-    // SAFETY: has no precondition. Without a kernel that knows it is -1, which all threads then have in common.
+    // SAFETY: has no precondition. A kernel without the call gives -1, the same for all threads.
     unsafe { libc::sched_getcpu() }.cast_unsigned()
 }
 
-/// Binds all threads there are, and all that they start, to one CPU.
+/// Binds all threads of the process, and those that they will start, to one CPU.
 #[cfg(test)]
 pub(crate) fn use_only_one() {
     // SAFETY: cpu_set_t is plain data, for which all zeroes is the empty set.
@@ -23,7 +23,7 @@ pub(crate) fn use_only_one() {
     }
 }
 
-/// CPUs in the affinity mask, cut by the cgroup quota rounded up; at least 1.
+/// The CPUs in the affinity mask, but no more than the cgroup quota, rounded up; at least 1.
 pub(crate) fn usable() -> usize {
     let mask = in_affinity_mask().unwrap_or(1);
     match cgroup_quota(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup")) {
@@ -74,7 +74,7 @@ fn quota_of_entry(line: &str, mount: &Path) -> Option<usize> {
 fn smallest_on_the_way(mount: &Path, path: &str, read: fn(&Path) -> Option<usize>) -> Option<usize> {
     let mut dir: PathBuf = mount.join(path.trim_start_matches('/'));
     let mut smallest = None;
-    // Inside a container the path may not exist below the mount: its root is then ours.
+    // Inside a container the path may not exist below the mount: then only the mount's root is found, which is ours.
     while dir.starts_with(mount) {
         smallest = [smallest, read(&dir)].into_iter().flatten().min();
         if !dir.pop() {

@@ -1,12 +1,12 @@
-//! epoll, edge-triggered, with a bell to interrupt whoever blocks in it.
+//! epoll, edge-triggered, with a *bell*: an eventfd that makes the thread that blocks in it return.
 //!
 //! Through `rustix` and not `mio`: this is four calls on one kernel interface, with owned descriptors and without `errno`.
-//! `mio` would hide the bell and the clock, which the scheduler must have in its own hands, and offers neither a wait to the
-//! nanosecond nor a bell that survives a look by somebody else.
+//! `mio` would hide the bell and the clock, which the scheduler needs itself, and offers neither a wait to the
+//! nanosecond nor a bell that survives a look by another thread.
 //!
 //! Invariants:
-//! - One thread at a time blocks; any number may look. The bell (and the timer, below) is level-triggered, and silenced only
-//!   by a wait that blocks. So a look by another thread never swallows a ring that was meant for the one who blocks.
+//! - One thread at a time blocks; any number may look. The bell (and the timer, below) is level-triggered, and only a wait
+//!   that blocks silences it. So a look by another thread never swallows a ring that was meant for the thread that blocks.
 //! - A blocking wait is timed to the nanosecond: by `epoll_pwait2`, or where the kernel lacks it by a timer descriptor that
 //!   is part of the set.
 //! - All descriptors are close-on-exec.
@@ -30,7 +30,7 @@ const INTEREST: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::ET);
 /// What makes a source worth reading from: also errors, which a read then reports.
 const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(SPECIAL);
-/// What a read may stop before, though more can be read: the end, an error, urgent data.
+/// Where a read may stop short although there is more to read: the end, an error, urgent data.
 const SPECIAL: epoll::EventFlags = epoll::EventFlags::RDHUP
     .union(epoll::EventFlags::HUP)
     .union(epoll::EventFlags::ERR)
@@ -43,10 +43,10 @@ const OUTPUT: epoll::EventFlags =
 const BELL: u64 = u64::MAX;
 /// The timer descriptor's.
 const TIMER: u64 = u64::MAX - 1;
-/// Sources have numbers from 0 up to this.
+/// The largest number of a source; the smallest is 0.
 pub(crate) const MAX_SOURCE: u64 = TIMER - 1;
 
-/// Reports taken in one call.
+/// The most reports that one call takes.
 const BATCH: usize = 128;
 
 /// The longest wait that is rounded to milliseconds.
@@ -63,7 +63,7 @@ pub(crate) enum How {
     Block(Option<Duration>),
 }
 
-/// What became of a source.
+/// What epoll reports of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceReport {
     pub(crate) source: u64,
@@ -89,24 +89,24 @@ impl Epoll {
         Ok(Epoll { set, bell, timer: OnceLock::new() })
     }
 
-    /// Registers a source, edge-triggered in both directions. What it is ready for at this moment is reported too.
+    /// Registers a source, edge-triggered in both directions. What it is ready for now is reported at once.
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, source: u64) -> io::Result<()> {
         debug_assert!(source <= MAX_SOURCE);
         Ok(epoll::add(&self.set, fd, epoll::EventData::new_u64(source), INTEREST)?)
     }
 
-    /// Takes a source out. Before its descriptor is closed or given away: a duplicate would keep it in.
+    /// Takes a source out. To be called before its descriptor is closed or given away: a duplicate would keep it in.
     pub(crate) fn delete(&self, fd: BorrowedFd<'_>) {
         // It can only fail for a descriptor that is not in the set.
         let _ = epoll::delete(&self.set, fd);
     }
 
-    /// Makes the present blocking wait return, or the next one.
+    /// Makes the current blocking wait return, or else the next one.
     pub(crate) fn ring(&self) {
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// Passes on what is reported. Returns how many reports there were, bell and timer aside.
+    /// Waits as `how` says and passes each report to `each`. Returns their number, without bell and timer.
     pub(crate) fn wait(&self, how: How, mut each: impl FnMut(SourceReport)) -> usize {
         let mut room = [const { MaybeUninit::uninit() }; BATCH];
         let events = match how {
@@ -135,7 +135,7 @@ impl Epoll {
         reports
     }
 
-    /// Waits by `epoll_wait`, to the millisecond. Nothing, if a signal came first.
+    /// Waits by `epoll_wait`, to the millisecond. Returns nothing if a signal ends the wait.
     fn collect<'r>(&self, room: &'r mut EventRoom, limit: Option<Duration>) -> &'r mut [epoll::Event] {
         match epoll::wait(&self.set, &mut room[..], limit.map(timespec).as_ref()) {
             Ok((events, _)) => events,
@@ -162,7 +162,7 @@ impl Epoll {
     fn collect_by_timer<'r>(&self, room: &'r mut EventRoom, limit: Duration) -> &'r mut [epoll::Event] {
         match self.set_timer(limit) {
             Ok(()) => self.collect(room, None),
-            // No descriptor left for the timer: to the next millisecond. Whoever waits looks at the clock afterwards.
+            // No descriptor is left for the timer: waits to the next millisecond. The caller looks at the clock afterwards.
             Err(_) => {
                 let millis = limit.min(LONGEST_ROUNDED).as_nanos().div_ceil(1_000_000);
                 self.collect(room, Some(Duration::from_millis(millis as u64)))
@@ -204,7 +204,7 @@ fn silence(fd: &OwnedFd) {
     let _ = rustix::io::read(fd, &mut [0_u8; 8]);
 }
 
-/// `epoll_pwait2`, which `rustix` makes only where it need not be asked whether the kernel has it. `Err` is the error number.
+/// `epoll_pwait2`. (`rustix` calls it only when built for kernels that all have it.) `Err` is the error number.
 fn pwait2(set: &OwnedFd, room: &mut EventRoom, limit: Duration) -> Result<usize, i32> {
     let limit = libc::timespec {
         tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
@@ -240,7 +240,7 @@ mod tests {
         reports
     }
 
-    /// S47: edges: what is ready is reported once, and again when more comes; both directions apart.
+    /// S47: edges: what is ready is reported once, and again when more comes; each direction by itself.
     #[test]
     fn reports_edges() {
         let epoll = Epoll::new().unwrap();
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(look(&epoll, How::Look), []);
     }
 
-    /// D9: the bell is heard by the one who blocks, even if others have looked meanwhile, and once.
+    /// D9: the bell ends the wait of the thread that blocks, once, even if others have looked meanwhile.
     #[test]
     fn the_bell_is_not_swallowed() {
         let epoll = Epoll::new().unwrap();
@@ -289,7 +289,7 @@ mod tests {
             assert_eq!(epoll.collect_by_timer(&mut room, limit).len(), 1);
             assert!(began.elapsed() >= limit);
             assert_eq!(look(&epoll, How::Look), []);
-            // Still there for the one who blocks, and gone after that.
+            // It still ends a wait that blocks, and is gone after that.
             assert_eq!(look(&epoll, How::Block(None)), []);
         }
         epoll.ring();

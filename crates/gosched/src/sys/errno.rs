@@ -1,6 +1,6 @@
 //! `errno`, which is a thread's and must follow a goroutine that changes threads (S19).
 //!
-//! Never inlined: its address must not be kept across a switch.
+//! Never inlined: the compiler must not keep its address across a switch.
 
 /// The calling thread's.
 #[inline(never)]

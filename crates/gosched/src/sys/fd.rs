@@ -2,14 +2,14 @@
 
 use std::os::fd::RawFd;
 
-/// What a call does that can't be completed at once.
+/// What a call on the descriptor does if it can't be completed at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockingMode {
     Blocking,
     NonBlocking,
 }
 
-/// The mode of `fd`. One that is not open is blocking: whatever is done to it fails.
+/// The mode of `fd`. A descriptor that is not open counts as blocking: every call on it fails.
 pub(crate) fn mode(fd: RawFd) -> BlockingMode {
     match flags(fd) {
         Some(flags) if flags & libc::O_NONBLOCK != 0 => BlockingMode::NonBlocking,
@@ -17,7 +17,7 @@ pub(crate) fn mode(fd: RawFd) -> BlockingMode {
     }
 }
 
-/// Gives `fd` that mode. What is not open has none.
+/// Sets the mode of `fd`; does nothing if it is not open.
 pub(crate) fn set_mode(fd: RawFd, mode: BlockingMode) {
     let Some(before) = flags(fd) else { return };
     let after = match mode {

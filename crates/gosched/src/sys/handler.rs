@@ -1,30 +1,30 @@
-//! Handlers for signals that nobody else wants: installed where nobody else has one, and looked at again before anything is sent,
-//! since anybody may install another one later.
+//! Handlers for signals that the program does not handle. Whether ours is still installed is asked again before a signal is
+//! sent: the program may have replaced it.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 
-/// A handler with all there is to know. Runs on the thread's alternate stack, if it has one.
+/// A handler that gets the signal's information and context. Runs on the thread's alternate stack, if it has one.
 pub(crate) type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// Whether a handler is there.
+/// Whether our handler is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Installed {
     Yes,
-    /// Somebody else has the signal.
+    /// The program handles the signal, or it could not be installed.
     No,
 }
 
-/// What a signal does that nobody handles.
+/// What a signal without a handler does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unhandled {
     Default,
     Ignored,
 }
 
-/// What the signal does if nobody handles it; `None` if somebody does.
+/// What the signal does, if it has no handler; `None` if it has one.
 pub(crate) fn unhandled(signal: c_int) -> Option<Unhandled> {
     match current(signal)? {
         libc::SIG_DFL => Some(Unhandled::Default),
@@ -33,7 +33,7 @@ pub(crate) fn unhandled(signal: c_int) -> Option<Unhandled> {
     }
 }
 
-/// Installs `handler` if the signal has its default action. Calls that it interrupts go on where the kernel can do that.
+/// Installs `handler` if the signal has its default action. Calls that it interrupts are restarted where the kernel can do that.
 pub(crate) fn install_over_default(signal: c_int, handler: Handler) -> Installed {
     if unhandled(signal) != Some(Unhandled::Default) {
         return Installed::No;
@@ -41,7 +41,7 @@ pub(crate) fn install_over_default(signal: c_int, handler: Handler) -> Installed
     install(signal, handler)
 }
 
-/// Installs `handler`, whatever was there. Calls that it interrupts go on where the kernel can do that.
+/// Installs `handler` in place of any other. Calls that it interrupts are restarted where the kernel can do that.
 pub(crate) fn install(signal: c_int, handler: Handler) -> Installed {
     // SAFETY: all zeroes is an action without flags; `handler` has the signature that SA_SIGINFO asks for.
     let rc = unsafe {
@@ -59,7 +59,7 @@ pub(crate) fn is_installed(signal: c_int, handler: Handler) -> Installed {
     if current(signal) == Some(handler as *const () as usize) { Installed::Yes } else { Installed::No }
 }
 
-/// If the handler is still this one, the signal does without it what it did `before`. Async-signal-safe.
+/// Restores what the signal did `before`, if the handler is still this one. Async-signal-safe.
 pub(crate) fn remove(signal: c_int, handler: Handler, before: Unhandled) {
     if is_installed(signal, handler) == Installed::Yes {
         // SAFETY: all zeroes is SIG_DFL without flags; SIG_IGN needs no more.
@@ -82,7 +82,7 @@ fn current(signal: c_int) -> Option<usize> {
     }
 }
 
-/// Sends a signal to a thread of this process. One that has ended gets nothing.
+/// Sends a signal to a thread of this process. Does nothing if no thread has this id.
 pub(crate) fn send(tid: i32, signal: c_int) {
     // SAFETY: tgkill takes numbers; it names a thread of this process or fails.
     unsafe {

@@ -26,7 +26,7 @@ pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(ptr.cast())
 }
 
-/// Gives a mapping of [`map_forever`] back after all.
+/// Unmaps a mapping of [`map_forever`] after all.
 ///
 /// # Safety
 /// `base` and `bytes` are those of one such mapping, and nobody uses it any more.
@@ -55,9 +55,9 @@ pub(crate) unsafe fn remap(base: NonNull<u8>, old: usize, new: usize) -> Option<
     NonNull::new(ptr.cast())
 }
 
-/// Asks for large pages behind a mapping: fewer faults and fewer TLB misses. A wish, no more.
+/// Asks for large pages behind a mapping: fewer faults and fewer TLB misses. The kernel may refuse.
 pub(crate) fn prefer_large_pages(base: NonNull<u8>, bytes: usize) {
-    // SAFETY: advice about memory of the caller's; it changes no contents.
+    // SAFETY: advice about the caller's memory; it changes no contents.
     unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
 }
 

@@ -1,4 +1,4 @@
-//! The process's end, and waiting for it. All async-signal-safe.
+//! Ending the process, and waiting until another thread does. All async-signal-safe.
 
 /// Ends the process, running no destructors and no exit handlers.
 pub(crate) fn exit_at_once(status: i32) -> ! {
@@ -6,7 +6,7 @@ pub(crate) fn exit_at_once(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Blocks the thread for good: another one ends the process.
+/// Blocks the thread until another one ends the process.
 pub(crate) fn await_end() -> ! {
     loop {
         // SAFETY: sleeps until a signal comes.

@@ -1,5 +1,5 @@
-//! What a thread of this process is doing, as the kernel tells it in `/proc/self/task/TID/syscall`
-//! (D2): `running` for one that runs or could; for one that sleeps the number of the system call,
+//! What a thread of this process is doing, as the kernel says in `/proc/self/task/TID/syscall`
+//! (D2): `running` if it runs or is runnable; if it sleeps, the number of the system call,
 //! its arguments, the stack pointer and the program counter.
 //!
 //! Nothing here allocates.
@@ -12,20 +12,20 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// What the kernel says of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// It runs, or could.
+    /// It runs, or is runnable.
     Running,
-    /// It sleeps in the kernel: since this system call (-1: a page fault), called with this stack
-    /// pointer from this place.
+    /// It sleeps in the kernel: in this system call (-1: in a page fault), called with this stack
+    /// pointer from this program counter.
     Blocked { call: i64, sp: usize, pc: usize },
     /// It is gone, or the file can't be read.
     Unknown,
 }
 
-/// A thread's file, open. It keeps telling of the same thread, whatever becomes of its number.
+/// A thread's file, open. It stays that of the same thread, even if another thread gets the number.
 pub(crate) struct TaskFile(OwnedFd);
 
 impl TaskFile {
-    /// The file of the thread with this number; `None` if it can't be had.
+    /// Opens the file of the thread with this number; `None` if that fails.
     pub(crate) fn open(tid: i32) -> Option<TaskFile> {
         // The longest path has 35 bytes; a nul follows.
         let mut path = [0; 40];
@@ -37,14 +37,14 @@ impl TaskFile {
         (fd >= 0).then(|| TaskFile(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Whether the thread sleeps in the kernel; `None` if it can't be told. Cheaper than a
+    /// Whether the thread sleeps in the kernel; `None` if it is not known. Cheaper than a
     /// [`look`](TaskFile::look).
     pub(crate) fn is_blocked(&self) -> Option<bool> {
         let mut text = [0];
         self.read(&mut text).first().map(|first| *first != b'r')
     }
 
-    /// All that there is to know.
+    /// All that the file says.
     pub(crate) fn look(&self) -> Activity {
         // Nine numbers of at most 18 digits.
         let mut text = [0; 256];
@@ -59,7 +59,7 @@ impl TaskFile {
     }
 }
 
-/// Asks the kernel once.
+/// Opens the file, looks once and closes it.
 pub(crate) fn look(tid: i32) -> Activity {
     TaskFile::open(tid).map_or(Activity::Unknown, |file| file.look())
 }

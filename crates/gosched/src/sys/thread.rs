@@ -1,5 +1,6 @@
-//! Threads by `pthread_create`, free of what `std::thread` passes on (output capture of the test harness, the
-//! creator's signal mask and affinity), and the few things an M asks of its own thread.
+//! Threads by `pthread_create`, without the output capture of the test harness that `std::thread` passes on;
+//! what replaces the signal mask, affinity and timer slack that every thread inherits ([`Defaults`]); and the
+//! few things an M asks of its own thread.
 
 use core::ffi::{CStr, c_void};
 use core::marker::PhantomData;
@@ -8,10 +9,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::io;
 
-/// What a thread's first function looks like to pthread.
+/// The type of a thread's first function.
 pub(crate) type ThreadMain = extern "C" fn(*mut c_void) -> *mut c_void;
 
-/// Threads of ours.
+/// The number of threads that [`spawn`] has made and [`count_end`] has not counted out.
 static OURS: AtomicU32 = AtomicU32::new(0);
 
 /// How many threads are ours.
@@ -19,8 +20,8 @@ pub(crate) fn ours() -> usize {
     OURS.load(Ordering::Relaxed) as usize
 }
 
-/// The calling thread, which was one of ours, is about to end. What still runs on it, destructors of the user's thread-locals, counts as
-/// that of a foreign thread: it may wake others.
+/// Counts the calling thread out: it is about to end. Destructors of thread-locals still run on it. They are user code on a
+/// foreign thread, and may wake others.
 pub(crate) fn count_end() {
     OURS.fetch_sub(1, Ordering::Relaxed);
 }
@@ -63,7 +64,7 @@ pub(crate) fn spawn(stack_bytes: usize, start: ThreadMain, arg: *mut c_void) -> 
     Err(io::Error::from_raw_os_error(rc))
 }
 
-/// What glibc takes out of a thread's stack for itself: the program's thread-locals, above all.
+/// What glibc takes out of a thread's stack for itself: above all room for the program's thread-locals.
 fn taken_by_libc(attr: *const libc::pthread_attr_t) -> usize {
     // SAFETY: looks a name up in what is loaded; the function, private to glibc but used by std too, has this signature.
     unsafe {
@@ -79,8 +80,8 @@ fn taken_by_libc(attr: *const libc::pthread_attr_t) -> usize {
     }
 }
 
-/// Affinity, signal mask and timer slack of the process's first thread: what our threads start with, instead of what whoever
-/// happened to start the runtime has.
+/// Affinity, signal mask and timer slack of the process's first thread. Our threads start with these, and not with those of
+/// the thread that happened to start the runtime.
 #[derive(Clone, Copy)]
 pub(crate) struct Defaults {
     affinity: Option<libc::cpu_set_t>,
@@ -90,9 +91,9 @@ pub(crate) struct Defaults {
     slack: Option<u64>,
 }
 
-/// Signals that a fault raises on the thread that caused it: never blocked, or it dies without a word.
+/// Signals that a fault raises on the thread that caused it. Never blocked: the process would end without a message.
 const FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
-/// How often a mask that can't be meant is read again.
+/// How often the mask is read again while all [`FAULTS`] are blocked.
 const MASK_TRIES: u32 = 100;
 
 impl Defaults {
@@ -106,7 +107,7 @@ impl Defaults {
         let slack = std::fs::read_to_string("/proc/self/timerslack_ns").ok();
         let slack = slack.and_then(|text| text.trim().parse().ok());
         let faults = FAULTS.iter().fold(0, |bits, signal| bits | bit(*signal));
-        // While a thread is inside pthread_create or fork, glibc blocks everything: not what the program asked for.
+        // glibc blocks all signals while a thread is inside pthread_create or fork: not what the program asked for.
         for _ in 0..MASK_TRIES {
             let blocked = blocked_in_first_thread().unwrap_or(0);
             if blocked & faults != faults {
@@ -117,7 +118,7 @@ impl Defaults {
         Defaults { affinity, blocked: 0, slack }
     }
 
-    /// Gives them to the calling thread; what it creates inherits them.
+    /// Gives them to the calling thread; threads that it creates inherit them.
     pub(crate) fn adopt(&self) {
         // SAFETY: sizes and pointers describe the sets, which are initialised; pid 0 is the calling thread.
         unsafe {
@@ -156,8 +157,8 @@ pub(crate) fn set_name(name: &CStr) {
     }
 }
 
-/// While it lives, the calling thread's timed sleeps end within a nanosecond of slack instead of the usual 50 µs. Then the
-/// thread has its default again, which is what it was made with: so do threads and programs that user code starts on it.
+/// While it lives, the calling thread has a timer slack of 1 ns instead of the usual 50 µs. When it is dropped, the thread has
+/// its default again: the slack that it was created with. So threads and programs that user code starts on it get that.
 #[must_use]
 pub(crate) struct TightTimerSlack(PhantomData<*mut ()>);
 
@@ -182,12 +183,12 @@ fn set_timer_slack(nanos: u64) {
     }
 }
 
-/// Asks the kernel to let a thread of this process run for so long at a time while others want the CPU; 0 is the calling one. Where the kernel does not take it, nothing
-/// changes.
+/// Asks the kernel to let a thread of this process run for `nanos` at a time while others want the CPU; `tid` 0 is the calling
+/// thread. A kernel without such slices ignores it.
 ///
-/// What the thread starts, be it a thread or a program, gets the kernel's default again, not this slice: user code starts both without
-/// our knowing. But a thread that resets the slice for its children resets a nice value below 0, too. So with
-/// such a one nothing is asked for.
+/// Threads and programs that the thread starts get the kernel's default slice: user code starts both, and we do not see it.
+/// The flag for that also resets a nice value below 0 in what is started, so nothing is asked for a thread with such a
+/// value.
 pub(crate) fn set_time_slice(tid: i32, nanos: u64) {
     /// The kernel's `struct sched_attr`, as far as it is needed here.
     #[repr(C)]
@@ -234,7 +235,7 @@ pub(crate) fn on_fork(in_child: unsafe extern "C" fn()) {
 mod tests {
     use super::*;
 
-    /// The system's number counts every thread, whatever the process is called.
+    /// The system's number counts every thread of the process.
     #[test]
     fn threads_are_counted() {
         let before = in_process().unwrap();

@@ -1,11 +1,11 @@
-//! The order of a P's timers: a heap with four children a node, whose entries tell their timers where they are.
+//! The order of a P's timers: a heap with four children per node. Each timer knows the place of its entry.
 //!
 //! Invariants: no entry is due before its parent; the timer of the entry at `i` has place `i`. Timers are alive while they
-//! have an entry. A closed heap is empty, or about to be emptied by whoever holds the lock. Everything here is done under
-//! the lock of the heap's owner.
+//! have an entry. A closed heap is empty, or about to be emptied by the holder of the lock. Everything here is done under
+//! the lock of the [`TimerHeap`](super::TimerHeap).
 //!
-//! The memory comes from the system, not from Rust's allocator, which may be somebody else's code. It doubles when full,
-//! and halves when a quarter is enough: timers that were armed and cancelled leave nothing behind.
+//! The memory comes from the system, not from Rust's allocator, which may be user code. It doubles when full,
+//! and halves when a quarter would do: timers that were armed and cancelled leave nothing behind.
 
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -19,7 +19,7 @@ use crate::sys::mem;
 
 /// Children of a node.
 const ARITY: usize = 4;
-/// What the smallest memory holds: a page.
+/// How many entries the smallest memory holds: a page of them.
 const FIRST_CAPACITY: usize = PAGE_SIZE / size_of::<HeapEntry>();
 
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub(super) struct HeapEntry {
 }
 
 impl HeapEntry {
-    /// Tells the timer where its entry is.
+    /// Stores in the timer where its entry is.
     fn tell(&self, place: usize) {
         // SAFETY: armed, so alive; the heap's lock is held.
         unsafe { self.timer.as_ref() }.place.store(place, Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl Heap {
         self.sift_up(self.len - 1);
     }
 
-    /// Takes the entry at `place` out; its timer is told that it is nowhere.
+    /// Takes the entry at `place` out; its timer then has place [`NOWHERE`].
     pub(super) fn take_out(&mut self, place: usize) -> HeapEntry {
         let (entry, last) = (self[place], self[self.len - 1]);
         entry.tell(NOWHERE);
@@ -96,7 +96,7 @@ impl Heap {
         entry
     }
 
-    /// Takes out the entry that was put last in memory, whatever its time.
+    /// Takes out the entry that is last in memory, whatever its time.
     pub(super) fn take_any(&mut self) -> Option<HeapEntry> {
         self.len.checked_sub(1).map(|last| self.take_out(last))
     }
@@ -154,7 +154,7 @@ impl Heap {
 
 #[cfg(test)]
 impl Drop for Heap {
-    /// Those of Ps live for ever; those of tests do not.
+    /// The heaps of Ps live for ever; those of tests do not.
     fn drop(&mut self) {
         if self.capacity > 0 {
             // SAFETY: our memory, of this size.

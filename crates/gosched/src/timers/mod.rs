@@ -1,19 +1,19 @@
-//! Timers (S46): a heap per P, of nodes that lie where their owners put them.
+//! Timers (S46): a heap per P, of nodes that their owners keep in frames, boxes or context nodes.
 //!
 //! Invariants:
 //! - A [`TimerNode`] is armed in at most one heap; while armed it neither moves nor dies. Its place in the heap is written
-//!   under the heap's lock only, so whoever holds that lock may take it out in O(log n), from any thread.
+//!   under the heap's lock only, so the holder of that lock may take it out in O(log n), from any thread.
 //! - Firing takes the node out and decides, all under the lock, who is to be readied; after the lock is released nobody
 //!   touches the node again. So once [`TimerNode::disarm`] has returned, the timer can't act any more.
-//! - A timer's `heap` changes under the lock of the heap it names, and, when it moves from one heap to another, under both
-//!   locks ([`TimerHeap::close_into`]). So whoever has locked the heap that a timer names, and then finds that it still
-//!   names it, has the right lock.
-//! - No timer lies in the heap of a P that is no more. Such a heap is *closed*, under its lock and in the step that empties it
-//!   ([`TimerHeap::close_into`]), and [`TimerHeap::arm`] then refuses. So whoever arms may choose any P's heap, by however old
-//!   a memory (an M without a P remembers its last one): the timer is in an open heap, or it was refused and goes to that of
-//!   P 0, which is never closed. Between choosing and locking nothing need be held. A heap opens again with its P.
-//! - `first` is the earliest time in the heap, readable without the lock. It is part of the wake-up protocol: whoever arms
-//!   a timer stores it (SeqCst) and then looks for a sleeper that must wake earlier.
+//! - The `heap` of an armed timer changes under both locks only, when the timer moves from one heap to the other
+//!   ([`TimerHeap::close_into`]). So a caller that has locked the heap that an armed timer names, and then finds that the
+//!   timer still names it, has the right lock. The owner does not arm a timer while another thread arms or disarms it.
+//! - No timer lies in the heap of a P that no longer exists. Such a heap is *closed*, under its lock and in the step that
+//!   empties it ([`TimerHeap::close_into`]), and [`TimerHeap::arm`] then refuses. So a thread may arm a timer in any P's
+//!   heap, also in that of the P that its M has lost: the heap is open, or it refuses, and the timer goes to P 0's heap,
+//!   which is never closed. Between choosing and locking nothing need be held. A heap opens again with its P.
+//! - `first` is the earliest time in the heap, readable without the lock. It is part of the wake-up protocol: a thread that
+//!   arms a timer stores it (SeqCst) and then looks for a sleeper that must wake earlier.
 //!
 //! Returns lists of what became ready; never calls the scheduler.
 
@@ -40,24 +40,24 @@ const NOWHERE: usize = usize::MAX;
 pub(crate) enum Action {
     /// Wakes a goroutine that waits for nothing else.
     Ready(NonNull<G>),
-    /// Ends the `park` of goroutine `id`, if it still parks.
+    /// Ends the `park` of goroutine `id`, if it is still parked.
     EndPark(NonNull<G>, u64),
-    /// Ends a goroutine's wait as timed out, if nobody has ended it yet.
+    /// Ends a goroutine's wait as timed out, unless something else has ended it.
     EndWait(NonNull<Ticket>),
-    /// Starts a goroutine that was prepared for it.
+    /// Starts a goroutine that was prepared for this.
     Start(Prepared),
     /// Rings the bell of a `block_on`.
     #[cfg(feature = "hyper")]
     Notify(NonNull<TaskBell>),
 }
 
-/// Whether a timer that was disarmed will act, or has.
+/// Whether a timer was disarmed before it acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Disarmed {
     /// It was armed, and will not act.
     InTime,
-    /// It was not armed: it has acted, was disarmed before or never armed.
+    /// It was not armed: it has acted, was disarmed before, or was never armed.
     NotArmed,
 }
 
@@ -66,11 +66,12 @@ pub(crate) enum Disarmed {
 #[must_use = "a timer that was refused would never fire"]
 pub(crate) enum Armed {
     Yes,
-    /// The heap's P is no more.
+    /// The heap's P no longer exists.
     Refused,
 }
 
-/// A timer. Lives in the frame of whoever waits for it.
+/// A timer. Lives in the frame of the goroutine that waits, in a box (`time/func.rs`, `sched/alarm.rs`), or in a context's
+/// node (`context/deadline.rs`).
 pub(crate) struct TimerNode {
     action: Action,
     /// The heap it is or was last armed in.
@@ -79,8 +80,8 @@ pub(crate) struct TimerNode {
     place: AtomicUsize,
 }
 
-// SAFETY: place and heap are atomics, and the action never changes: what it points at may be spoken to from any thread that
-// holds the heap's lock.
+// SAFETY: place and heap are atomics, and the action never changes: any thread that holds the heap's lock may use what it
+// points at.
 unsafe impl Sync for TimerNode {}
 // SAFETY: as above.
 unsafe impl Send for TimerNode {}
@@ -90,7 +91,7 @@ impl TimerNode {
         TimerNode { action, heap: AtomicRef::none(), place: AtomicUsize::new(NOWHERE) }
     }
 
-    /// Whether it was armed a moment ago. Whoever was woken by it sees that it is not.
+    /// Whether it was armed a moment ago. A task that it woke sees that it is not.
     #[cfg(feature = "hyper")]
     pub(crate) fn is_armed(&self) -> bool {
         self.place.load(Ordering::Relaxed) != NOWHERE
@@ -135,13 +136,13 @@ impl TimerHeap {
     /// When the earliest timer is due; [`NEVER`] if there is none.
     #[inline]
     pub(crate) fn first(&self) -> u64 {
-        // ORDERING: SeqCst: the sleeper's look in the wake-up protocol; partner is the store in `note_first`.
+        // ORDERING: SeqCst: the look of an M that goes to sleep, in the wake-up protocol; partner is the store in `note_first`.
         self.first.load(Ordering::SeqCst)
     }
 
     fn note_first(&self, entries: &[HeapEntry]) {
         let first = entries.first().map_or(NEVER, |entry| entry.when);
-        // ORDERING: SeqCst: stands before the arming thread's look for a sleeper; partner is `first`.
+        // ORDERING: SeqCst: comes before the arming thread's look for a sleeper; partner is the load in `first`.
         self.first.store(first, Ordering::SeqCst);
     }
 
@@ -160,8 +161,8 @@ impl TimerHeap {
         Armed::Yes
     }
 
-    /// Fires what is due at `now`, the earliest first, until `max` are to be queued. Those are appended to `ready`, already
-    /// runnable. Returns how many of them are new goroutines, which have to be counted.
+    /// Fires what is due at `now`, the earliest first, until `ready` has `max` goroutines: those that became runnable, which
+    /// the caller queues. Returns how many of them are new goroutines, which the caller counts.
     #[cold]
     pub(crate) fn run_due(&self, now: u64, max: usize, ready: &mut List<G>) -> usize {
         let mut born = 0;
@@ -170,7 +171,7 @@ impl TimerHeap {
             && let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now)
         {
             entries.take_out(0);
-            // SAFETY: armed until just now, so alive; its owner can't go on before it is readied or takes this lock.
+            // SAFETY: armed until just now, so alive; its owner can't continue before it is readied or takes this lock.
             let action = unsafe { entry.timer.as_ref() }.action;
             born += usize::from(matches!(action, Action::Start(_)));
             if let Some(g) = act(action) {
@@ -182,14 +183,14 @@ impl TimerHeap {
         born
     }
 
-    /// Moves all timers to `other`, which is open, and closes: for a P that goes away. Whoever disarms meanwhile is not
-    /// disturbed. The caller sees to it that somebody wakes up for them.
+    /// Moves all timers to `other`, which is open, and closes this heap: for a P that goes away. Timers may be disarmed
+    /// meanwhile. The caller then makes sure that some M wakes up for them.
     ///
     /// # Panics
     /// If `other` is this one.
     pub(crate) fn close_into(&self, other: &'static TimerHeap) {
         assert!(!core::ptr::eq(self, other), "the last heap can't be closed");
-        // In the order of their addresses: two that move timers into each other's don't wait for each other.
+        // In the order of their addresses, so that two calls in opposite directions can't deadlock.
         let (mut from, mut to);
         if core::ptr::from_ref(self) < core::ptr::from_ref(other) {
             from = self.entries.lock();
@@ -222,7 +223,7 @@ impl TimerHeap {
     }
 }
 
-/// Does what a due timer is for; returns the goroutine that is runnable by it and in nobody's queue yet.
+/// Does what a due timer is for; returns the goroutine that became runnable by it, which is in no queue yet.
 fn act(action: Action) -> Option<NonNull<G>> {
     let g = match action {
         Action::Start(Prepared(g)) => {
@@ -234,19 +235,19 @@ fn act(action: Action) -> Option<NonNull<G>> {
         Action::Ready(g) => g,
         #[cfg(feature = "hyper")]
         Action::Notify(bell) => {
-            // SAFETY: whoever has armed the timer keeps the task alive until it is disarmed, which takes the heap's lock.
+            // SAFETY: the timer's owner keeps the task alive until it has disarmed the timer, which takes the heap's lock.
             match unsafe { bell.as_ref() }.notify()? {
                 Waiter::Goroutine(g) => g,
                 Waiter::Thread(parker) => {
                     parker.wake();
                     return None;
                 }
-                // None waits for a `block_on`.
+                // `block_on` waits as a goroutine or as a thread.
                 Waiter::Async(_) => return None,
             }
         }
         Action::EndPark(g, id) => {
-            // SAFETY: headers are never unmapped; the token knows another incarnation by its id.
+            // SAFETY: headers are never unmapped; the token rejects the id of an earlier goroutine.
             match unsafe { g.as_ref() }.token.retract(id) {
                 Token::Absent => g,
                 // An `unpark` came first and wakes it.
@@ -254,8 +255,8 @@ fn act(action: Action) -> Option<NonNull<G>> {
             }
         }
         Action::EndWait(ticket) => {
-            // SAFETY: the ticket lies beside the timer, which is armed: its owner can't go on before it was claimed, nor
-            // without having disarmed the timer.
+            // SAFETY: the ticket is in a frame of the goroutine that waits. It leaves that after this claim, or, if
+            // something else ended the wait, after disarming the timer, which takes the heap's lock.
             match unsafe { ticket.as_ref() }.claim(TIMED_OUT)? {
                 Waiter::Goroutine(g) => g,
                 // Threads and tasks have no timers here.
@@ -281,7 +282,7 @@ mod tests {
         *seed >> 33
     }
 
-    /// S46: timers fire in the order of their times, each once, whatever was disarmed in between.
+    /// S46: timers fire in the order of their times, each once, and disarmed ones do not.
     #[test]
     fn fires_in_order_and_not_what_was_disarmed() {
         let mut seed = 7;
@@ -359,7 +360,7 @@ mod tests {
         }
     }
 
-    /// S46, S43: timers are armed by many hands while heaps close and open: a closed one takes none, and each that was taken
+    /// S46, S43: two threads arm timers while heaps close and open: a closed heap takes none, and each that was taken
     /// fires.
     #[test]
     fn a_closed_heap_takes_no_timer() {
