@@ -8,6 +8,7 @@
 //! | `pick.rs` | where the next goroutine comes from: own queue, global queue, network, stealing |
 //! | `wake.rs` | who sleeps and who is woken; where a P without an M goes |
 //! | `monitor.rs` | the monitor's tick |
+//! | `trust.rs` | when a lone `runnext` wakes nobody |
 //! | `poller.rs` | who waits for the network |
 //! | `ring.rs`, `global.rs` | the queues |
 //! | `lines.rs` | what shared words and locks cost |
@@ -17,9 +18,11 @@
 //! `gosched-rules`, as the library does; whether one is woken or may spin, through the library's own
 //! [`gosched_primitives::IdleWord`].
 //!
-//! Not modelled, though the library has it: timers (every wait is for the network), the trust in a lone
-//! `runnext` (D9), giving way to a stopped M, the relief of Ps that stand still, the class of fresh
-//! goroutines under pressure, the soft limit of threads.
+//! Not modelled, though the library has it, and why. Timers: every wait is for the network. The class of fresh goroutines:
+//! it matters under pressure only, and no workload here has hogs *and* many new goroutines. The soft limit of threads: it begins
+//! with 512 blocked threads. Giving way to a stopped M, and the relief of Ps that stand still: they answer to a kernel that takes
+//! CPUs away, and here it shares them evenly (`clock.rs`). Waiting for a look at the network that will find much: it saves a
+//! wake-up. `cargo run --release -p gosched-sim --example reality -- validate` compares this with the library.
 
 mod act;
 mod clock;
@@ -30,6 +33,7 @@ mod monitor;
 mod pick;
 mod poller;
 mod ring;
+mod trust;
 mod wake;
 
 use serde::Serialize;
