@@ -5,7 +5,7 @@
 //! blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes nobody (one at a
 //! time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the well-known order); CPUs
 //! that are not shared (the hog's time); no trust is ever won (those that wake each other); a signal that comes first
-//! is forgotten, or a join of one that has ended waits (all jobs end, that wake and join each other).
+//! is forgotten (all jobs end, that wake and join each other).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::gmp::{Counters, GmpConfig, Stealing, Variant, run as run_gmp};
