@@ -1,8 +1,11 @@
 //! What things cost: one struct, every field with what it means and where its value comes from.
 //!
-//! *Measured* means by `cargo run --release -p gosched-sim --example reality -- costs`, on the machine that
-//! [`DEFAULTS`] names; its raw figures lie in `crates/sim/measured`. *Assumed* means a usual value for machines of
-//! this kind; with two CPUs of one node nobody can measure it. `--costs FILE` takes those of another machine.
+//! *Measured* means by `cargo run --release -p gosched-sim --example reality -- costs`, on the
+//! machine that
+//! [`DEFAULTS`] names; its raw figures lie in `crates/sim/measured`. *Assumed* means a usual value
+//! for machines of
+//! this kind; with two CPUs of one node nobody can measure it. `--costs FILE` takes those of
+//! another machine.
 
 use std::fs;
 use std::io;
@@ -19,34 +22,44 @@ pub const DEFAULTS: &str = "measured/costs.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
-    /// Going on with another goroutine of the own queue. Measured: 16 that yield, without the global queue.
+    /// Going on with another goroutine of the own queue. Measured: 16 that yield, without the
+    /// global queue.
     pub switch: Time,
-    /// What waiting adds to a switch: the goroutine's status and its token. Measured: 100 that wait for signals.
+    /// What waiting adds to a switch: the goroutine's status and its token. Measured: 100 that wait
+    /// for signals.
     pub park: Time,
-    /// Making a goroutine that waits runnable, without queueing it. Measured: the one that signals them.
+    /// Making a goroutine that waits runnable, without queueing it. Measured: the one that signals
+    /// them.
     pub wake: Time,
     /// Putting a goroutine into the ring. Measured.
     pub push: Time,
-    /// Going on with another process after the former one was interrupted: timer interrupt, kernel, cold
+    /// Going on with another process after the former one was interrupted: timer interrupt, kernel,
+    /// cold
     /// caches. Assumed. Only the textbook's preemptive policies pay it; ours never interrupts.
     pub preempt: Time,
     /// Creating a goroutine. Measured: 100 by one.
     pub spawn: Time,
     /// A goroutine's first step onto a stack, its end, and taking its result. Measured: these 100.
     pub exit: Time,
-    /// Running a goroutine that ran on another CPU before: four lines, of its header and stack, that come from there. Measured.
+    /// Running a goroutine that ran on another CPU before: four lines, of its header and stack,
+    /// that come from there. Measured.
     pub migrate: Time,
-    /// Running a goroutine whose header and stack have left the CPU's own caches: thousands ran since. Measured:
+    /// Running a goroutine whose header and stack have left the CPU's own caches: thousands ran
+    /// since. Measured:
     /// 10,000 that wait for signals, less the same with 100.
     pub cold: Time,
-    /// A goroutine's first step onto a stack that nobody has used yet, beyond `exit`: its pages. Measured: the first
+    /// A goroutine's first step onto a stack that nobody has used yet, beyond `exit`: its pages.
+    /// Measured: the first
     /// 10,000.
     pub stack: Time,
-    /// Looking at another P's ring and finding nothing; its line is mostly in the own cache. Measured.
+    /// Looking at another P's ring and finding nothing; its line is mostly in the own cache.
+    /// Measured.
     pub look: Time,
-    /// Stealing from a ring: two lines that another CPU has just written, and a compare-and-swap. Measured.
+    /// Stealing from a ring: two lines that another CPU has just written, and a compare-and-swap.
+    /// Measured.
     pub steal: Time,
-    /// The pause before a thief takes `runnext` from a P that runs. Measured: as many pauses as the library makes.
+    /// The pause before a thief takes `runnext` from a P that runs. Measured: as many pauses as the
+    /// library makes.
     pub runnext_pause: Time,
     /// A line that another CPU of the same node has written. Measured.
     pub miss: Time,
@@ -54,7 +67,8 @@ pub struct Costs {
     pub far_miss: Time,
     /// An atomic operation on a line that is in the own cache. Measured.
     pub hit: Time,
-    /// What is done under the lock of the global queue or of the idle lists, beyond the first operation. Measured.
+    /// What is done under the lock of the global queue or of the idle lists, beyond the first
+    /// operation. Measured.
     pub locked: Time,
     /// The waker's part of a futex wake. Measured.
     pub futex_call: Time,
@@ -99,8 +113,10 @@ impl Costs {
     }
 }
 
-/// Up to so many picks later a goroutine is still in the caches of its CPU, from so many on it is not: seen with
-/// 1,000 to 10,000 that wait for signals, whose switch took 66 ns with 1,000, 139 with 3,000, 571 with 10,000.
+/// Up to so many picks later a goroutine is still in the caches of its CPU, from so many on it is
+/// not: seen with
+/// 1,000 to 10,000 that wait for signals, whose switch took 66 ns with 1,000, 139 with 3,000, 571
+/// with 10,000.
 const WARM: u64 = 2_000;
 const COLD: u64 = 8_000;
 

@@ -1,7 +1,9 @@
 //! Jobs: what arrives when, computes for how long, and waits for what in between.
 //!
-//! Invariants of a [`Workload`]: the bursts of all jobs lie in one array; each job's last burst ends
-//! with [`Then::Exit`] and no other does; `arrivals` is sorted by time; a job that is forked by another
+//! Invariants of a [`Workload`]: the bursts of all jobs lie in one array; each job's last burst
+//! ends
+//! with [`Then::Exit`] and no other does; `arrivals` is sorted by time; a job that is forked by
+//! another
 //! arrives nowhere else. [`Workload::check`] says so.
 
 use serde::Serialize;
@@ -63,7 +65,8 @@ pub enum Then {
     Join,
     /// Waits until this one, which it has created, has ended.
     JoinOf(JobId),
-    /// Wakes this job, if it waits by [`Then::Await`]; else leaves it a mark, and it will not wait next time.
+    /// Wakes this job, if it waits by [`Then::Await`]; else leaves it a mark, and it will not wait
+    /// next time.
     Signal(JobId),
     /// Waits for a signal, unless one has come since it last did.
     Await,

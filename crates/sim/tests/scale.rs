@@ -1,7 +1,8 @@
 //! What the scaling study says: where the limits are, and that what is meant to change them does.
 //!
 //! Seen to fail: with `looked_at_until` never set, so that several look at once (the poller); with
-//! `CacheLine::write` not waiting for `free_at` (nearly all); with all groups on the first idle word (the
+//! `CacheLine::write` not waiting for `free_at` (nearly all); with all groups on the first idle
+//! word (the
 //! poller, waking); with node-first stealing that asks everybody (thieves).
 
 use gosched_sim::costs::Costs;
@@ -14,7 +15,8 @@ fn point(scenario: Scenario, change: Change, procs: u32, seed: u64) -> Point {
     scale::point(scenario, change, procs, &Costs::default(), seed)
 }
 
-/// Up to 64 Ps the library as it is keeps nearly all Ps busy, but for those that do nothing but yield.
+/// Up to 64 Ps the library as it is keeps nearly all Ps busy, but for those that do nothing but
+/// yield.
 #[test]
 fn sixty_four_are_fine() {
     for scenario in [Scenario::Tree, Scenario::Server, Scenario::Sparse] {
@@ -27,7 +29,8 @@ fn part(of: &[(&str, f64)], name: &str) -> f64 {
     of.iter().find(|part| part.0 == name).map_or(0.0, |part| part.1)
 }
 
-/// A server beyond some 90 Ps is limited by the one poller and the one idle word, which are busy all the time: more Ps
+/// A server beyond some 90 Ps is limited by the one poller and the one idle word, which are busy
+/// all the time: more Ps
 /// serve no more requests; pollers and idle words for each node do.
 #[test]
 fn one_poller_and_one_idle_word_limit_a_server() {
@@ -51,7 +54,8 @@ fn the_global_queue_limits_those_that_yield() {
     assert!(sharded.speedup > 2.0 * library.speedup, "{} {}", library.speedup, sharded.speedup);
 }
 
-/// Waking one at a time takes long with a thousand Ps: most of what a tree loses there is Ps that are
+/// Waking one at a time takes long with a thousand Ps: most of what a tree loses there is Ps that
+/// are
 /// idle while work is queued. An idle word for each node takes load off the word, but the chain of
 /// wake-ups stays.
 #[test]

@@ -1,7 +1,9 @@
-//! The atoms: what the single steps of scheduling cost on this machine. Each function runs in a process of its own and
+//! The atoms: what the single steps of scheduling cost on this machine. Each function runs in a
+//! process of its own and
 //! returns figures by name, in nanoseconds, each the median of many batches.
 //!
-//! None of them is one of the rows that are compared (`rows.rs`): the steps of goroutines are measured on one P with
+//! None of them is one of the rows that are compared (`rows.rs`): the steps of goroutines are
+//! measured on one P with
 //! 200 of them, the others without the scheduler.
 
 use std::hint::black_box;
@@ -73,7 +75,8 @@ fn count_up(count: &AtomicUsize) {
     count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-/// By CPU time, since a batch of many is long: one goroutine wakes some that wait (`wake`), and lets them run until all wait again (`switch`).
+/// By CPU time, since a batch of many is long: one goroutine wakes some that wait (`wake`), and
+/// lets them run until all wait again (`switch`).
 fn rounds_of_signals(many: usize, batches: usize) -> [f64; 3] {
     let count = Arc::new(AtomicUsize::new(0));
     let wait = move |count: Arc<AtomicUsize>| {
@@ -132,7 +135,8 @@ fn yields() -> Figures {
     })
 }
 
-/// One goroutine creates some (`spawn`), lets them run to their end (`exit`), and takes their results (`join`).
+/// One goroutine creates some (`spawn`), lets them run to their end (`exit`), and takes their
+/// results (`join`).
 fn spawns() -> Figures {
     crate::on_procs(1, || {
         let count = Arc::new(AtomicUsize::new(0));
@@ -172,7 +176,8 @@ fn own_lines() -> Figures {
         }
     });
     let (own, other) = (Ring::<u64>::new(), Ring::<u64>::new());
-    // SAFETY: the only owner. What is pushed is a number that is never followed, and taken in the same turn.
+    // SAFETY: the only owner. What is pushed is a number that is never followed, and taken in the
+    // same turn.
     let own = unsafe { own.owner() };
     let mut node = 0u64;
     let node = NonNull::from(&mut node);
@@ -202,7 +207,8 @@ struct Line(AtomicU64);
 #[repr(align(128))]
 struct Pair([AtomicU64; 16]);
 
-/// Two threads on two CPUs take turns: the first does `before`, the second is timed doing `timed`. The median, without
+/// Two threads on two CPUs take turns: the first does `before`, the second is timed doing `timed`.
+/// The median, without
 /// the clock's own time.
 fn take_turns(mut before: impl FnMut() + Send, mut timed: impl FnMut()) -> f64 {
     const TURNS: u64 = 20_000;
@@ -267,7 +273,8 @@ fn others_lines() -> Figures {
     let (victim, thief) = (&victim, &thief);
     let push = move || {
         let SendIt(node) = { &address };
-        // SAFETY: this thread alone has the owner's side of `victim`. The node is in it once: it was taken and dropped in the
+        // SAFETY: this thread alone has the owner's side of `victim`. The node is in it once: it
+        // was taken and dropped in the
         // other thread's turn. It is never looked into.
         let _ = unsafe { victim.owner() }.push(*node);
     };

@@ -1,4 +1,5 @@
-//! The simulator and the real scheduler side by side: measures what single steps cost on this machine, simulates three rows of
+//! The simulator and the real scheduler side by side: measures what single steps cost on this
+//! machine, simulates three rows of
 //! `bench/` with these costs, runs the same rows for real, and prints both.
 //!
 //! ```sh
@@ -6,8 +7,10 @@
 //! cargo run --release -p gosched-sim --example reality -- validate         # simulated beside real
 //! ```
 //!
-//! Everything that is measured runs in a process of its own, in turns, as often as `--rounds` says; medians are
-//! compared. A machine that others use gives other ratios each time: nothing here is part of a test.
+//! Everything that is measured runs in a process of its own, in turns, as often as `--rounds` says;
+//! medians are
+//! compared. A machine that others use gives other ratios each time: nothing here is part of a
+//! test.
 
 mod atoms;
 mod rounds;

@@ -35,7 +35,8 @@ pub fn run_row(name: &str, procs: usize) -> Done {
 /// How a process is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// As any other. The atoms are medians of many short batches; others on the machine hardly show in them.
+    /// As any other. The atoms are medians of many short batches; others on the machine hardly show
+    /// in them.
     Usual,
     /// Before all others, if that is allowed: two Ps need two CPUs at the same time.
     Undisturbed,
@@ -64,7 +65,8 @@ fn measure(class: Class, args: &[&str], prefix: &str, samples: &mut Samples) -> 
     Ok(())
 }
 
-/// Whether a process may have the CPUs before all others: the kernel's class of real-time processes. (The privileged may.)
+/// Whether a process may have the CPUs before all others: the kernel's class of real-time
+/// processes. (The privileged may.)
 fn may_be_undisturbed() -> bool {
     static MAY: OnceLock<bool> = OnceLock::new();
     *MAY.get_or_init(|| {

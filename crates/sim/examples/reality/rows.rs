@@ -1,4 +1,5 @@
-//! The rows that are compared: three of `bench/`, each on the real scheduler and as a workload of the simulator.
+//! The rows that are compared: three of `bench/`, each on the real scheduler and as a workload of
+//! the simulator.
 //!
 //! | row | real | leans on |
 //! |---|---|---|
@@ -6,7 +7,8 @@
 //! | `pingpong` | two that park and unpark each other | `runnext`, trust |
 //! | `fib` | parallel fib: a spawn and a join per call | spawning, stealing, joining |
 //!
-//! `p50`: of a goroutine's round (yield), of ten round trips (ping-pong), of a subtree of 376 goroutines, from
+//! `p50`: of a goroutine's round (yield), of ten round trips (ping-pong), of a subtree of 376
+//! goroutines, from
 //! its spawn to its end (fib).
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +76,8 @@ const YIELDS: u32 = 5_000;
 const ROUND_TRIPS: u32 = 200_000;
 /// Round trips from one look at the clock to the next.
 const STRIDE: u32 = 10;
-/// Deep enough for stealing. Over and over, so that most stacks have been used before, as in a run of seconds.
+/// Deep enough for stealing. Over and over, so that most stacks have been used before, as in a run
+/// of seconds.
 const DEPTH: u32 = 20;
 const TIMES: u32 = 20;
 /// The depth of the subtrees whose time is taken.
@@ -255,7 +258,8 @@ fn simulated_ping_pong(procs: u32, costs: &Costs) -> Figure {
 }
 
 fn simulated_fib(procs: u32, costs: &Costs) -> Figure {
-    /// What a call does in its goroutine; the children are numbered from `next` on and put down in `children`.
+    /// What a call does in its goroutine; the children are numbered from `next` on and put down in
+    /// `children`.
     fn call(n: u32, own: JobId, children: &mut Vec<(JobId, u32)>, bursts: &mut Vec<Burst>) {
         if n < 2 {
             return;

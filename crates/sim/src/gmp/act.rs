@@ -25,8 +25,10 @@ impl<T: Trace> Machine<'_, T> {
         self.begin_burst(p, job, t);
     }
 
-    /// What it costs to get at the goroutine's header and stack: they come from another CPU if it ran there, or from memory
-    /// if many others ran here since. One that is new gets the stack that was left last, or a fresh one.
+    /// What it costs to get at the goroutine's header and stack: they come from another CPU if it
+    /// ran there, or from memory
+    /// if many others ran here since. One that is new gets the stack that was left last, or a fresh
+    /// one.
     fn arrival_cost(&mut self, p: u32, job: JobId) -> Time {
         let costs = &self.config.costs;
         let own = &mut self.ps[p as usize];
@@ -189,7 +191,8 @@ impl<T: Trace> Machine<'_, T> {
         }
     }
 
-    /// A goroutine ends; the last child readies who waits for it. `p` is [`FOREIGN`] if it had none.
+    /// A goroutine ends; the last child readies who waits for it. `p` is [`FOREIGN`] if it had
+    /// none.
     fn exit(&mut self, p: u32, job: JobId, t: &mut Time) {
         self.outcome.jobs[job as usize].finish = self.now();
         *t += self.config.costs.exit;
@@ -215,7 +218,8 @@ impl<T: Trace> Machine<'_, T> {
         }
     }
 
-    /// A goroutine without a P comes to the library: it ends, or needs a P for what it wants to do (D1).
+    /// A goroutine without a P comes to the library: it ends, or needs a P for what it wants to do
+    /// (D1).
     fn act_without_p(&mut self, job: JobId) {
         self.without_p -= 1;
         self.clock.stop();
@@ -236,7 +240,8 @@ impl<T: Trace> Machine<'_, T> {
         self.queue_preempted(job, t);
     }
 
-    /// A blocking call is over: the old P if it is still there, any idle one, else the global queue (S19).
+    /// A blocking call is over: the old P if it is still there, any idle one, else the global queue
+    /// (S19).
     pub(super) fn call_done(&mut self, job: JobId) {
         let mut t = self.now();
         if let At::P(p) = self.gs[job as usize].at {

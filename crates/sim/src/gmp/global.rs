@@ -1,4 +1,5 @@
-//! The global queue: two classes, first in, first out; woken ones in shards, each P putting into its own, and
+//! The global queue: two classes, first in, first out; woken ones in shards, each P putting into
+//! its own, and
 //! whoever takes a share taking from all in proportion. What their locks cost is in `lines.rs`.
 
 use std::collections::VecDeque;
@@ -50,7 +51,8 @@ impl Global {
         }
     }
 
-    /// Takes up to `n`: woken ones, beginning with the shard of this turn; preempted ones one at a time, when it is their
+    /// Takes up to `n`: woken ones, beginning with the shard of this turn; preempted ones one at a
+    /// time, when it is their
     /// turn or nobody else is there.
     pub(super) fn take(&mut self, n: usize, turn: u32, mut sink: impl FnMut(JobId)) {
         let mut left = n;
@@ -109,7 +111,8 @@ mod tests {
         assert_eq!((take(&mut global, 20), global.len()), (vec![101], 0));
     }
 
-    /// S4, S54: a share comes from every shard in proportion. (Seen to fail with shares of half of each.)
+    /// S4, S54: a share comes from every shard in proportion. (Seen to fail with shares of half of
+    /// each.)
     #[test]
     fn shares_come_from_all_shards() {
         let mut global = Global::new(2);

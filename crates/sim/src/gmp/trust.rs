@@ -1,7 +1,9 @@
 //! Trust in a lone goroutine in `runnext` (D9): its P will run it soon, and nobody is woken for it.
 //!
-//! When trust is won and given is asked of the library's `gosched_rules::trust`; when it is lost is here, as
-//! in the library: somebody stole the goroutine, the monitor found it still there, or the one that woke it
+//! When trust is won and given is asked of the library's `gosched_rules::trust`; when it is lost is
+//! here, as
+//! in the library: somebody stole the goroutine, the monitor found it still there, or the one that
+//! woke it
 //! went into a blocking call.
 
 use gosched_rules::trust;
@@ -12,7 +14,8 @@ use crate::job::{JobId, NO_JOB};
 use crate::trace::Trace;
 
 impl<T: Trace> Machine<'_, T> {
-    /// Puts a woken goroutine in `runnext`, if it will be all that is queued on `p`, and `p` is trusted; whether it was.
+    /// Puts a woken goroutine in `runnext`, if it will be all that is queued on `p`, and `p` is
+    /// trusted; whether it was.
     pub(super) fn queue_trusted(&mut self, p: u32, job: JobId) -> bool {
         let own = &mut self.ps[p as usize];
         if !trust::is_given(own.trust) || own.has_work() {
@@ -35,7 +38,8 @@ impl<T: Trace> Machine<'_, T> {
         self.ps[p as usize].trust = trust::NONE;
     }
 
-    /// For the monitor, while a P is idle: who waits in trust after all gets an M. One that is there for no longer than a
+    /// For the monitor, while a P is idle: who waits in trust after all gets an M. One that is
+    /// there for no longer than a
     /// thief would wait does not count.
     pub(super) fn end_trust(&mut self) {
         if self.idle_ps == 0 || self.idle.iter().any(|group| group.word.snapshot().spinning > 0) {
