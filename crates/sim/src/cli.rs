@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, ValueEnum};
 
+use crate::costs::{CostFile, Costs};
 use crate::gmp::MAX_PROCS;
 use crate::kind::PolicyKind;
 use crate::output::files::{self, Report};
@@ -16,7 +17,7 @@ use crate::scale::Change;
 use crate::study::Plan;
 use crate::time::US;
 use crate::workload::Kind;
-use crate::{costs::Costs, scale, speed, table};
+use crate::{scale, speed, table};
 
 /// The textbook's scheduling policies and gosched's own, simulated on the same workloads.
 ///
@@ -48,6 +49,9 @@ pub struct Args {
     /// CPUs under the Ps of G-M-P [default: as many as Ps]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PROCS)))]
     cpus: Option<u32>,
+    /// What things cost, as measured by the example `reality` [default: as in costs.rs]
+    #[arg(long, value_name = "FILE")]
+    costs: Option<PathBuf>,
     /// For all that is random; the same seed gives the same output
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -106,10 +110,14 @@ impl Args {
         if self.speed {
             return measure_speed(out, self.seed);
         }
+        let costs = match &self.costs {
+            Some(path) => CostFile::read(path)?.costs,
+            None => Costs::default(),
+        };
         if let Some(directory) = &self.pictures {
-            return write_pictures(directory, self.seed);
+            return write_pictures(directory, &costs, self.seed);
         }
-        let report = self.simulate();
+        let report = self.simulate(costs);
         self.print(&report, out)?;
         if let Some(path) = &self.report {
             write(path, &html::page(&report))?;
@@ -123,7 +131,7 @@ impl Args {
         Ok(())
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self, costs: &Costs) -> Plan {
         let or_all = |given: &Vec<PolicyKind>| {
             if given.is_empty() { PolicyKind::value_variants().to_vec() } else { given.clone() }
         };
@@ -140,6 +148,7 @@ impl Args {
             quantum: self.quantum * US,
             change: self.change,
             cpus: self.cpus,
+            costs: costs.clone(),
             seed: self.seed,
         }
     }
@@ -150,8 +159,8 @@ impl Args {
         chosen || self.report.is_some() || self.csv.is_some() || (self.json.is_some() && !self.scale)
     }
 
-    fn simulate(&self) -> Report {
-        let plan = self.plan();
+    fn simulate(&self, costs: Costs) -> Report {
+        let plan = self.plan(&costs);
         let chosen = !self.policy.is_empty() || !self.workload.is_empty() || !self.procs.is_empty();
         let wants_table = self.report.is_some() || !(chosen || self.scale);
         let wants_scale = self.scale || (self.report.is_some() && !chosen);
@@ -161,18 +170,18 @@ impl Args {
         let mut progress = Progress::new(rows.len() + runs + points);
         let table = rows.iter().map(|policy| {
             progress.step(&format!("{} for the table", policy.name()));
-            table::row(*policy, self.seed)
+            table::row(*policy, &costs, self.seed)
         });
         Report {
             seed: self.seed,
-            costs: Costs::default(),
             table: table.collect(),
             runs: if runs > 0 { plan.run(|what| progress.step(what)) } else { Vec::new() },
             scale: if wants_scale {
-                scale::run(MAX_PROCS, self.seed, |what| progress.step(what))
+                scale::run(MAX_PROCS, &costs, self.seed, |what| progress.step(what))
             } else {
                 Vec::new()
             },
+            costs,
         }
     }
 
@@ -189,7 +198,10 @@ impl Args {
         )?;
         let title = format!("Each policy on each workload. Load {}, seed {}.", self.load, self.seed);
         show(&title, terminal::run_cells(&report.runs))?;
-        show("G-M-P on many Ps. Costs are partly assumed.", terminal::scale_cells(&report.scale))
+        show(
+            "G-M-P on many Ps. Beyond two CPUs nobody has compared it with the library.",
+            terminal::scale_cells(&report.scale),
+        )
     }
 }
 
@@ -226,9 +238,9 @@ fn measure_speed(out: &mut impl Write, seed: u64) -> io::Result<()> {
 
 /// The pictures that docs/policies.md shows, without those of the scaling study.
 #[must_use]
-pub fn quick_pictures(seed: u64) -> Vec<pictures::Picture> {
+pub fn quick_pictures(costs: &Costs, seed: u64) -> Vec<pictures::Picture> {
     let policies = PolicyKind::value_variants();
-    let rows: Vec<table::Row> = policies.iter().map(|policy| table::row(*policy, seed)).collect();
+    let rows: Vec<table::Row> = policies.iter().map(|policy| table::row(*policy, costs, seed)).collect();
     let plan = Plan {
         policies: policies.to_vec(),
         workloads: vec![Kind::Heavy],
@@ -238,6 +250,7 @@ pub fn quick_pictures(seed: u64) -> Vec<pictures::Picture> {
         quantum: 50 * US,
         change: Change::Library,
         cpus: None,
+        costs: costs.clone(),
         seed,
     };
     let mut all = pictures::gantts();
@@ -247,12 +260,12 @@ pub fn quick_pictures(seed: u64) -> Vec<pictures::Picture> {
     all
 }
 
-fn write_pictures(directory: &Path, seed: u64) -> io::Result<()> {
+fn write_pictures(directory: &Path, costs: &Costs, seed: u64) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let mut progress = Progress::new(scale::total(MAX_PROCS) + 1);
     progress.step("small examples");
-    let mut all = quick_pictures(seed);
-    let points = scale::run(MAX_PROCS, seed, |what| progress.step(what));
+    let mut all = quick_pictures(costs, seed);
+    let points = scale::run(MAX_PROCS, costs, seed, |what| progress.step(what));
     all.extend([pictures::scaling(&points), pictures::changes(&points)]);
     for picture in all {
         write(&directory.join(format!("{}.svg", picture.name)), &picture.canvas.standalone())?;

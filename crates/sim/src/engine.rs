@@ -10,7 +10,7 @@
 
 use crate::costs::Costs;
 use crate::events::{Event, EventTicket, Events};
-use crate::job::{Burst, JobId, NO_JOB, Then, Workload};
+use crate::job::{Burst, JobId, NO_JOB, Then, WaitsFor, Workload};
 use crate::measure::{Histogram, RunOutcome, Switches, blank_results};
 use crate::policy::{Policy, Ready, Visit};
 use crate::time::{NEVER, Time};
@@ -26,8 +26,9 @@ struct JobState {
     burst: u32,
     /// Children that have not ended.
     children: u32,
-    /// Whether it waits for them.
-    joining: bool,
+    waits_for: WaitsFor,
+    /// Whether it was signalled while it did not wait for that.
+    is_signalled: bool,
     /// When this visit began.
     visit_began: Time,
     waited: Time,
@@ -84,7 +85,8 @@ pub fn run<P: Policy, T: Trace>(
     let states = workload.jobs.iter().map(|spec| JobState {
         burst: spec.first,
         children: 0,
-        joining: false,
+        waits_for: WaitsFor::Nothing,
+        is_signalled: false,
         visit_began: 0,
         waited: 0,
         longest_wait: 0,
@@ -267,7 +269,25 @@ impl<P: Policy, T: Trace> Engine<'_, P, T> {
                 self.come(job);
             }
             Then::Join if state.children == 0 => self.come(job),
-            Then::Join => state.joining = true,
+            Then::Join => state.waits_for = WaitsFor::Children,
+            Then::JoinOf(child) if self.outcome.jobs[child as usize].finish != NEVER => self.come(job),
+            Then::JoinOf(child) => state.waits_for = WaitsFor::EndOf(child),
+            Then::Signal(other) => {
+                self.signal(other);
+                self.come(job);
+            }
+            Then::Await if std::mem::take(&mut state.is_signalled) => self.come(job),
+            Then::Await => state.waits_for = WaitsFor::Signal,
+        }
+    }
+
+    fn signal(&mut self, job: JobId) {
+        let state = &mut self.states[job as usize];
+        if state.waits_for == WaitsFor::Signal {
+            state.waits_for = WaitsFor::Nothing;
+            self.come(job);
+        } else {
+            state.is_signalled = true;
         }
     }
 
@@ -285,7 +305,13 @@ impl<P: Policy, T: Trace> Engine<'_, P, T> {
         }
         let state = &mut self.states[parent as usize];
         state.children -= 1;
-        if state.children == 0 && std::mem::take(&mut state.joining) {
+        let is_awaited = match state.waits_for {
+            WaitsFor::Children => state.children == 0,
+            WaitsFor::EndOf(child) => child == job,
+            WaitsFor::Nothing | WaitsFor::Signal => false,
+        };
+        if is_awaited {
+            state.waits_for = WaitsFor::Nothing;
             self.come(parent);
         }
     }

@@ -1,7 +1,9 @@
 //! Jobs: what arrives when, computes for how long, and waits for what in between.
 //!
-//! Invariants of a [`Workload`]: the bursts of all jobs lie in one array; each job's last burst ends
-//! with [`Then::Exit`] and no other does; `arrivals` is sorted by time; a job that is forked by another
+//! Invariants of a [`Workload`]: the bursts of all jobs lie in one array; each job's last burst
+//! ends
+//! with [`Then::Exit`] and no other does; `arrivals` is sorted by time; a job that is forked by
+//! another
 //! arrives nowhere else. [`Workload::check`] says so.
 
 use serde::Serialize;
@@ -61,6 +63,26 @@ pub enum Then {
     },
     /// Waits until all jobs that it has created have ended.
     Join,
+    /// Waits until this one, which it has created, has ended.
+    JoinOf(JobId),
+    /// Wakes this job, if it waits by [`Then::Await`]; else leaves it a mark, and it will not wait
+    /// next time.
+    Signal(JobId),
+    /// Waits for a signal, unless one has come since it last did.
+    Await,
+}
+
+/// What a job waits for that another one has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// For nothing of the kind.
+    Nothing,
+    /// For the end of all jobs that it has created.
+    Children,
+    /// For the end of this one.
+    EndOf(JobId),
+    /// For a signal.
+    Signal,
 }
 
 /// A time on the CPU, and what comes after it.
@@ -158,9 +180,9 @@ impl Workload {
     #[must_use]
     pub fn alone(&self, job: JobId) -> Option<Time> {
         self.bursts_of(job).try_fold(0, |sum, burst| match burst.then {
-            Then::Exit | Then::Yield | Then::Fork { .. } => Some(sum + burst.cpu),
+            Then::Exit | Then::Yield | Then::Fork { .. } | Then::Signal(_) => Some(sum + burst.cpu),
             Then::Io(wait) | Then::Block(wait) => Some(sum + burst.cpu + wait),
-            Then::Join => None,
+            Then::Join | Then::JoinOf(_) | Then::Await => None,
         })
     }
 

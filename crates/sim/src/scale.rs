@@ -7,6 +7,7 @@
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::costs::Costs;
 use crate::gmp::{Counters, MAX_PROCS, Stealing, Variant};
 use crate::kind::{PolicyKind, RunSettings};
 use crate::time::{MS, Time};
@@ -154,10 +155,11 @@ pub fn counts(most: u32) -> Vec<u32> {
 
 /// One point.
 #[must_use]
-pub fn point(scenario: Scenario, change: Change, procs: u32, seed: u64) -> Point {
+pub fn point(scenario: Scenario, change: Change, procs: u32, costs: &Costs, seed: u64) -> Point {
     let (kind, size) = scenario.kind_and_size(procs, seed);
     let workload = kind.make(size);
-    let settings = RunSettings { variant: change.variant(procs), ..RunSettings::new(procs, seed) };
+    let settings =
+        RunSettings { variant: change.variant(procs), costs: costs.clone(), ..RunSettings::new(procs, seed) };
     let outcome = PolicyKind::Gmp.run(&workload, &settings, &mut NoTrace);
     let all = outcome.summary(None);
     let speedup = outcome.useful as f64 / outcome.end.max(1) as f64;
@@ -224,7 +226,7 @@ pub fn total(most: u32) -> usize {
 }
 
 /// The library and all changes together over all numbers of Ps, and each change at the largest.
-pub fn run(most: u32, seed: u64, mut step: impl FnMut(&str)) -> Vec<Point> {
+pub fn run(most: u32, costs: &Costs, seed: u64, mut step: impl FnMut(&str)) -> Vec<Point> {
     let counts = counts(most);
     let mut points = Vec::new();
     for scenario in Scenario::ALL {
@@ -233,7 +235,7 @@ pub fn run(most: u32, seed: u64, mut step: impl FnMut(&str)) -> Vec<Point> {
                 let at_end = counts.last() == Some(&procs);
                 if at_end || matches!(change, Change::Library | Change::All) {
                     step(&format!("{} on {procs} Ps, {}", scenario.name(), change.name()));
-                    points.push(point(scenario, change, procs, seed));
+                    points.push(point(scenario, change, procs, costs, seed));
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::costs::Costs;
 use crate::job::Class;
 use crate::kind::{PolicyKind, RunSettings};
 use crate::measure::{Summary, Switches};
@@ -29,6 +30,8 @@ pub struct Plan {
     pub change: Change,
     /// CPUs under G-M-P's Ps; as many as Ps if `None`.
     pub cpus: Option<u32>,
+    /// What things cost.
+    pub costs: Costs,
     /// For all that is random.
     pub seed: u64,
 }
@@ -88,6 +91,7 @@ impl Plan {
                         quantum: self.quantum,
                         variant: self.change.variant(procs),
                         cpus: self.cpus,
+                        costs: self.costs.clone(),
                         ..RunSettings::new(procs, self.seed)
                     };
                     let outcome = policy.run(&workload, &settings, &mut NoTrace);

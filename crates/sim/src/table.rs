@@ -63,9 +63,9 @@ pub fn starves(policy: PolicyKind) -> bool {
 
 /// The row of a policy.
 #[must_use]
-pub fn row(policy: PolicyKind, seed: u64) -> Row {
-    let outcome =
-        policy.run(&Kind::Mixed.make(Size::usual(1, seed)), &RunSettings::new(1, seed), &mut NoTrace);
+pub fn row(policy: PolicyKind, costs: &Costs, seed: u64) -> Row {
+    let settings = RunSettings::new(1, seed).costs(costs.clone());
+    let outcome = policy.run(&Kind::Mixed.make(Size::usual(1, seed)), &settings, &mut NoTrace);
     let all = outcome.summary(None);
     let character = policy.character();
     let switches = outcome.switches.voluntary + outcome.switches.forced;

@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use gosched_sim::costs::{CostFile, Costs};
+
 fn sim(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gosched-sim")).args(args).output().expect("the program starts")
 }
@@ -66,6 +68,13 @@ fn bad_values_are_refused_with_the_good_ones() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(text(&output.stderr).contains(named), "{args:?}: {}", text(&output.stderr));
     }
+    let broken = fresh("broken-costs.json");
+    std::fs::write(&broken, "{ \"costs\": {} }").expect("it is written");
+    for path in [broken.to_str().expect("a plain path"), "/no/such/costs.json"] {
+        let output = sim(&["--costs", path]);
+        assert_eq!(output.status.code(), Some(1), "{path}");
+        assert!(text(&output.stderr).contains(path), "{}", text(&output.stderr));
+    }
     let output = sim(&["--workload", "short", "--jobs", "10", "--csv", "/no/such/place.csv"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("/no/such/place.csv"), "{}", text(&output.stderr));
@@ -105,4 +114,20 @@ fn changes_and_cpus_reach_gmp() {
         assert_eq!(changed.0, plain.0, "{more:?}");
         assert_ne!(changed.1, plain.1, "{more:?}");
     }
+}
+
+/// A file of costs takes the place of the defaults. (Seen to fail with `--costs` read and dropped.)
+#[test]
+fn costs_can_be_given() {
+    let run = |more: &[&str]| {
+        let args = ["--policy", "gmp", "--workload", "yields", "--procs", "2", "--jobs", "50"];
+        text(&sim(&[&args[..], more].concat()).stdout)
+    };
+    let path = fresh("dear-costs.json");
+    let costs = Costs { switch: 5_000, ..Costs::default() };
+    let file = CostFile { date: "a day".into(), machine: "a machine".into(), costs };
+    std::fs::write(&path, serde_json::to_string(&file).expect("JSON")).expect("it is written");
+    assert_ne!(run(&["--costs", path.to_str().expect("a plain path")]), run(&[]));
+    let defaults = concat!(env!("CARGO_MANIFEST_DIR"), "/measured/costs.json");
+    assert_eq!(run(&["--costs", defaults]), run(&[]));
 }

@@ -1,10 +1,15 @@
 //! G-M-P in the simulator behaves as the specification says of the scheduler.
 //!
-//! Seen to fail, each with one thing changed: no fairness tick (the global queue); thieves that take one
+//! Seen to fail, each with one thing changed: no fairness tick (the global queue); thieves that
+//! take one
 //! (the work is spread) or never `runnext` (the lone child; and time stands still); the hog, or a
-//! blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes nobody (one at a
-//! time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the well-known order); CPUs
-//! that are not shared (the hog's time).
+//! blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes nobody (one at
+//! a
+//! time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the well-known order);
+//! CPUs
+//! that are not shared (the hog's time); no trust is ever won (those that wake each other); a
+//! signal that comes first
+//! is forgotten (all jobs end, that wake and join each other).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::gmp::{Counters, GmpConfig, Stealing, Variant, run as run_gmp};
@@ -40,6 +45,42 @@ fn fan(children: u32, cpu: Time) -> Workload {
     workload.finish()
 }
 
+/// Two jobs that wake each other so many times, the first of which creates the second and joins it
+/// in the end.
+fn ping_pong(times: usize) -> Workload {
+    let burst = |then| Burst { cpu: 20, then };
+    let trips = |pair: [Then; 2]| pair.into_iter().cycle().take(2 * times).map(burst).collect::<Vec<_>>();
+    let mut workload = Workload::new("ping-pong");
+    let mut first = vec![burst(Then::Fork { first: 1, count: 1 })];
+    first.extend(trips([Then::Signal(1), Then::Await]));
+    first.extend([burst(Then::JoinOf(1)), burst(Then::Exit)]);
+    workload.add(0, Class::Long, &first);
+    let first = workload.bursts.len() as u32;
+    workload.jobs.push(Spec { arrival: NEVER, class: Class::Short, first, parent: 0 });
+    workload.bursts.extend(trips([Then::Await, Then::Signal(0)]));
+    workload.bursts.push(burst(Then::Exit));
+    workload.finish()
+}
+
+/// Under every policy: a signal is never lost, and a join ends with its job.
+#[test]
+fn all_jobs_end_that_wake_and_join_each_other() {
+    for policy in PolicyKind::TEXTBOOK.into_iter().chain([PolicyKind::Gmp]) {
+        for procs in [1, 2, 16] {
+            let outcome = policy.run(&ping_pong(1_000), &RunSettings::new(procs, 1), &mut NoTrace);
+            assert_eq!(outcome.summary(None).done, 2, "{policy:?}, {procs}");
+        }
+    }
+}
+
+/// D9: those that wake each other stay on one P, and soon nobody else is woken for it.
+#[test]
+fn who_wakes_each_other_wakes_nobody_else() {
+    let outcome = run_gmp(&ping_pong(20_000), &GmpConfig::new(2, 1), &mut NoTrace);
+    let wakes = counters(&outcome).wakes;
+    assert!(wakes < 2_000, "{wakes} wake-ups in 20,000 round trips");
+}
+
 fn order(strips: &Strips) -> Vec<JobId> {
     let mut seen: Vec<JobId> = Vec::new();
     strips.0.iter().filter(|strip| strip.job > 0).for_each(|strip| {
@@ -59,7 +100,8 @@ fn the_well_known_order() {
     assert_eq!(order, [9, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
-/// All jobs end, whatever the workload, the number of Ps and the variant; the work done is the work given.
+/// All jobs end, whatever the workload, the number of Ps and the variant; the work done is the work
+/// given.
 #[test]
 fn all_jobs_end() {
     let other = Variant { stealing: Stealing::NodeFirst, idle_words: 4, pollers: 4, global_shards: 1 };
@@ -133,7 +175,8 @@ fn a_lone_child_is_stolen() {
     assert_eq!(counters(&outcome).stolen, 1);
 }
 
-/// S23: two jobs that yield to each other for ever, with children in the ring, don't keep the global
+/// S23: two jobs that yield to each other for ever, with children in the ring, don't keep the
+/// global
 /// queue waiting: who comes from outside runs after at most 61 picks.
 #[test]
 fn the_fairness_tick_serves_the_global_queue() {
@@ -145,8 +188,10 @@ fn the_fairness_tick_serves_the_global_queue() {
     assert!(outcome.end > 15 * MS);
 }
 
-/// S40, D1: a hog on the only P delays the others by two slices or so, once: the monitor, which has slowed
-/// down, sees it after 10 ms at most, asks after another 10, and takes the P soon after. The hog goes on
+/// S40, D1: a hog on the only P delays the others by two slices or so, once: the monitor, which has
+/// slowed
+/// down, sees it after 10 ms at most, asks after another 10, and takes the P soon after. The hog
+/// goes on
 /// without a P and is not slowed down by more than its share.
 #[test]
 fn a_hog_loses_its_p_and_goes_on() {
@@ -188,7 +233,8 @@ fn blocking_calls_hand_their_p_off() {
     assert!(counters.taken_blocking >= 50 && counters.threads > 40, "{counters:?}");
 }
 
-/// S31: when work appears at most one M is woken for it, and it wakes the next: with plenty of work all
+/// S31: when work appears at most one M is woken for it, and it wakes the next: with plenty of work
+/// all
 /// Ps get to work, with little few do.
 #[test]
 fn one_is_woken_at_a_time() {
@@ -197,10 +243,13 @@ fn one_is_woken_at_a_time() {
     assert!((15..200).contains(&woken), "{woken}");
     assert!(outcome.utilisation() > 0.9, "{}", outcome.utilisation());
     let outcome = run_gmp(&fan(2, 100 * US), &GmpConfig::new(16, 1), &mut NoTrace);
-    assert!(counters(&outcome).wakes <= 4, "{}", counters(&outcome).wakes);
+    // For each of the two when it is created, when it is found by a thief; and for the creator,
+    // which is woken.
+    assert!(counters(&outcome).wakes <= 5, "{}", counters(&outcome).wakes);
 }
 
-/// S25, S33: while all wait for the network somebody keeps watch, and each is found within microseconds;
+/// S25, S33: while all wait for the network somebody keeps watch, and each is found within
+/// microseconds;
 /// nobody spins meanwhile.
 #[test]
 fn the_network_is_watched_while_all_wait() {

@@ -37,15 +37,21 @@ fn small_report() -> Report {
         quantum: MS,
         change: Change::Library,
         cpus: None,
+        costs: Costs::default(),
         seed: 1,
     };
     let scale = Scenario::ALL.into_iter().flat_map(|scenario| {
-        [1, 2].into_iter().flat_map(move |procs| Change::ALL.map(|change| point(scenario, change, procs, 1)))
+        [1, 2].into_iter().flat_map(move |procs| {
+            Change::ALL.map(|change| point(scenario, change, procs, &Costs::default(), 1))
+        })
     });
     Report {
         seed: 1,
         costs: Costs::default(),
-        table: vec![table::row(PolicyKind::Fcfs, 1), table::row(PolicyKind::Gmp, 1)],
+        table: vec![
+            table::row(PolicyKind::Fcfs, &Costs::default(), 1),
+            table::row(PolicyKind::Gmp, &Costs::default(), 1),
+        ],
         runs: plan.run(|_| ()),
         scale: scale.collect(),
     }

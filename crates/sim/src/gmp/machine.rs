@@ -10,6 +10,7 @@
 
 use gosched_primitives::{IdleWord, Spinning};
 use gosched_rules::steal::{StealIter, StealOrder};
+use gosched_rules::trust;
 
 use super::global::{Global, Rank};
 use super::lines::{CacheLine, FOREIGN, Nodes};
@@ -18,7 +19,7 @@ use super::poller::Poller;
 use super::ring::Ring;
 use super::{Counters, GmpConfig, clock::Clock};
 use crate::events::Events;
-use crate::job::{JobId, NO_JOB, Workload};
+use crate::job::{JobId, NO_JOB, WaitsFor, Workload};
 use crate::measure::{Histogram, JobResult, RunOutcome, Switches, blank_results};
 use crate::random::RandomStream;
 use crate::time::{NEVER, Time};
@@ -53,12 +54,18 @@ pub(super) enum At {
 pub(super) struct G {
     pub(super) burst: u32,
     pub(super) children: u32,
-    pub(super) joining: bool,
+    pub(super) waits_for: WaitsFor,
+    /// Whether it was signalled while it did not wait for that.
+    pub(super) is_signalled: bool,
     /// Whether its burst is over and it waits for a P to do what comes then.
     pub(super) wants_p: bool,
     pub(super) at: At,
     /// The poller in which it waits.
     pub(super) poller: u16,
+    /// The P that has last run it, or has created it: in that CPU's cache it is.
+    pub(super) last_p: u32,
+    /// Which pick of that P it was; 0 if it has not run yet.
+    pub(super) picked_at: u64,
     /// Ready since.
     pub(super) since: Time,
     pub(super) visit_began: Time,
@@ -98,6 +105,10 @@ pub(super) struct P {
     pub(super) next: JobId,
     pub(super) job: JobId,
     pub(super) tick: u32,
+    /// Picks in all.
+    pub(super) picks: u64,
+    /// Stacks that goroutines have left here, and at which pick.
+    pub(super) stacks: Vec<u64>,
     /// Picks in a row that went on with the running slice.
     pub(super) inherited: u32,
     /// When its M first looked at the clock in this slice.
@@ -115,6 +126,8 @@ pub(super) struct P {
     pub(super) found: Vec<JobId>,
     /// Version of the idle word that is in its cache.
     pub(super) seen_idle: u32,
+    /// How many lone goroutines in `runnext` it has run itself, in a row (D9).
+    pub(super) trust: u32,
 }
 
 /// Idle Ps of one group, and their word.
@@ -167,10 +180,13 @@ impl<'w, T: Trace> Machine<'w, T> {
         let gs = workload.jobs.iter().map(|spec| G {
             burst: spec.first,
             children: 0,
-            joining: false,
+            waits_for: WaitsFor::Nothing,
+            is_signalled: false,
             wants_p: false,
             at: At::Rest,
             poller: 0,
+            last_p: FOREIGN,
+            picked_at: 0,
             since: 0,
             visit_began: 0,
             ran_from: 0,
@@ -190,7 +206,7 @@ impl<'w, T: Trace> Machine<'w, T> {
             rings: 0,
             queued: 0,
             nexts: 0,
-            global: Global::default(),
+            global: Global::new(config.variant.global_shards.clamp(1, procs)),
             global_lines: vec![CacheLine::new(); config.variant.global_shards.clamp(1, procs) as usize],
             idle: IdleGroup::all(procs, config.variant.idle_words),
             idle_ps: procs,
@@ -365,9 +381,8 @@ impl<'w, T: Trace> Machine<'w, T> {
     /// Everybody who is queued.
     fn drain(&mut self) -> Vec<JobId> {
         let mut waiting = Vec::new();
-        self.global.take(usize::MAX, |job| waiting.push(job));
         while self.global.len() > 0 {
-            self.global.take(1, |job| waiting.push(job));
+            self.global.take(self.global.len(), 0, |job| waiting.push(job));
         }
         for p in &mut self.ps {
             waiting.extend(std::iter::from_fn(|| p.ring.pop()));
@@ -400,6 +415,8 @@ impl P {
             next: NO_JOB,
             job: NO_JOB,
             tick: 0,
+            picks: 0,
+            stacks: Vec::new(),
             inherited: 0,
             slice_began: None,
             call_tick: 0,
@@ -411,6 +428,7 @@ impl P {
             round: 0,
             found: Vec::new(),
             seen_idle: 0,
+            trust: trust::NONE,
         }
     }
 

@@ -8,18 +8,28 @@
 //! | `pick.rs` | where the next goroutine comes from: own queue, global queue, network, stealing |
 //! | `wake.rs` | who sleeps and who is woken; where a P without an M goes |
 //! | `monitor.rs` | the monitor's tick |
+//! | `trust.rs` | when a lone `runnext` wakes nobody |
 //! | `poller.rs` | who waits for the network |
 //! | `ring.rs`, `global.rs` | the queues |
 //! | `lines.rs` | what shared words and locks cost |
 //! | `clock.rs` | more that compute than there are CPUs |
 //!
-//! What is decided (how many are taken, who is woken, whose P is taken, when the monitor looks) is asked of
-//! `gosched-rules`, as the library does; whether one is woken or may spin, through the library's own
+//! What is decided (how many are taken, who is woken, whose P is taken, when the monitor looks) is
+//! asked of
+//! `gosched-rules`, as the library does; whether one is woken or may spin, through the library's
+//! own
 //! [`gosched_primitives::IdleWord`].
 //!
-//! Not modelled, though the library has it: timers (every wait is for the network), the trust in a lone
-//! `runnext` (D9), giving way to a stopped M, the relief of Ps that stand still, the class of fresh
-//! goroutines under pressure, the soft limit of threads.
+//! Not modelled, though the library has it, and why. Timers: every wait is for the network. The
+//! class of fresh goroutines:
+//! it matters under pressure only, and no workload here has hogs *and* many new goroutines. The
+//! soft limit of threads: it begins
+//! with 512 blocked threads. Giving way to a stopped M, and the relief of Ps that stand still: they
+//! answer to a kernel that takes
+//! CPUs away, and here it shares them evenly (`clock.rs`). Waiting for a look at the network that
+//! will find much: it saves a
+//! wake-up. `cargo run --release -p gosched-sim --example reality -- validate` compares this with
+//! the library.
 
 mod act;
 mod clock;
@@ -30,6 +40,7 @@ mod monitor;
 mod pick;
 mod poller;
 mod ring;
+mod trust;
 mod wake;
 
 use serde::Serialize;
@@ -140,7 +151,8 @@ pub struct Counters {
     pub stealing: Time,
     /// Time spent waking others.
     pub waking: Time,
-    /// Time that Ps were idle while goroutines were queued that they could have run: nobody had been
+    /// Time that Ps were idle while goroutines were queued that they could have run: nobody had
+    /// been
     /// woken yet, or was on the way.
     pub idle_while_work: Time,
     /// For how long the busiest lock of the global queue was held or on its way.

@@ -98,6 +98,7 @@ impl<T: Trace> Machine<'_, T> {
             return Tick::Idle;
         }
         let polled = self.poll_overdue();
+        self.end_trust();
         let work_waits = self.is_work_queued();
         let looks = (0..self.config.procs).map(|p| match self.ps[p as usize].doing {
             Doing::Running => self.look_at_running(p, work_waits),

@@ -91,6 +91,7 @@ impl<T: Trace> Machine<'_, T> {
             return None;
         }
         self.counters.from_runnext += 1;
+        self.win_trust(p);
         Some(next)
     }
 
@@ -138,10 +139,11 @@ impl<T: Trace> Machine<'_, T> {
         }
         let n = grab_count(size, self.config.procs as usize, RING, max);
         self.lock_shards(p, n.min(self.global_lines.len()), t);
-        let ring = &mut self.ps[p as usize].ring;
+        let own = &mut self.ps[p as usize];
+        let (ring, tick) = (&mut own.ring, own.tick);
         let was_empty = ring.is_empty();
         let mut first = None;
-        self.global.take(n, |job| {
+        self.global.take(n, tick, |job| {
             if first.is_none() {
                 first = Some(job);
             } else {
@@ -157,7 +159,7 @@ impl<T: Trace> Machine<'_, T> {
     pub(super) fn put_global(&mut self, from: u32, job: JobId, rank: Rank, t: &mut Time) {
         let lines = self.global_lines.len();
         self.lock_global(if from == FOREIGN { 0 } else { from as usize % lines }, from, t);
-        self.global.push(job, rank);
+        self.global.push(from, job, rank);
         self.queued += 1;
     }
 
@@ -358,6 +360,7 @@ impl<T: Trace> Machine<'_, T> {
         let last = takes_runnext(self.ps[p as usize].round);
         if last && seen != NO_JOB && self.ps[victim as usize].next == seen {
             self.take_next(victim);
+            self.lose_trust(victim);
             return Some(seen);
         }
         None
@@ -366,6 +369,7 @@ impl<T: Trace> Machine<'_, T> {
     /// Into `runnext`; who was there goes into the ring (S21).
     pub(super) fn put_next(&mut self, p: u32, job: JobId, t: &mut Time) {
         self.queued += 1;
+        *t += self.config.costs.hit;
         let kicked = std::mem::replace(&mut self.ps[p as usize].next, job);
         if kicked == NO_JOB {
             self.nexts += 1;
@@ -376,6 +380,7 @@ impl<T: Trace> Machine<'_, T> {
 
     /// Behind the ring; if it is full, half of it and this one go to the global queue, shuffled (S21).
     fn put_ring(&mut self, p: u32, job: JobId, t: &mut Time) {
+        *t += self.config.costs.push;
         let ring = &mut self.ps[p as usize].ring;
         if !ring.is_full() {
             self.rings += u32::from(ring.is_empty());
@@ -390,7 +395,7 @@ impl<T: Trace> Machine<'_, T> {
         self.counters.overflows += 1;
         let lines = self.global_lines.len();
         self.lock_global(p as usize % lines, p, t);
-        batch.into_iter().for_each(|job| self.global.push(job, Rank::Woken));
+        batch.into_iter().for_each(|job| self.global.push(p, job, Rank::Woken));
     }
 
     fn take_next(&mut self, p: u32) {

@@ -88,7 +88,14 @@ impl<T: Trace> Machine<'_, T> {
         self.set_doing(p, Doing::Waking);
         self.debt += self.config.costs.futex_call;
         self.counters.waking += self.config.costs.futex_call;
-        self.events.schedule(t + self.config.costs.futex_wake, AWAKE | p);
+        let at = t + self.wake_time();
+        self.events.schedule(at, AWAKE | p);
+    }
+
+    /// A woken thread is there after the usual time, or after up to half as much again.
+    fn wake_time(&mut self) -> Time {
+        let least = self.config.costs.futex_wake;
+        least + self.random.below(least / 2 + 1)
     }
 
     pub(super) fn awake(&mut self, p: u32) {
@@ -227,7 +234,7 @@ impl<T: Trace> Machine<'_, T> {
     /// if there was nothing.
     pub(super) fn queue_globally(&mut self, k: usize) -> Time {
         let (poller, global) = (&mut self.pollers[k], &mut self.global);
-        let n = poller.take(REPORTS, |job| global.push(job, Rank::Woken));
+        let n = poller.take(REPORTS, |job| global.push(FOREIGN, job, Rank::Woken));
         self.queued += n as u32;
         let cost = self.config.costs.report * n as Time;
         poller.looked_at_until = self.clock.now + cost;

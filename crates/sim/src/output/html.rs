@@ -74,7 +74,7 @@ pub fn page(report: &Report) -> String {
         let all = table(terminal::scale_cells(&report.scale));
         body += &section(
             "Our scheduler on many processors",
-            "The library as it is, and with changes that have been tried only here. Costs are partly assumed: trust the shapes, not the \
+            "The library as it is, and with changes that have been tried only here. Beyond two CPUs nobody has compared it: trust the shapes, not the \
              digits.",
             &format!("{charts}<details><summary>All figures</summary>\n{all}</details>\n"),
         );
