@@ -16,7 +16,7 @@ use crate::sys::mem;
 /// Headers in the first chunk; chunk `i` has `FIRST << i`.
 const FIRST: usize = 256;
 const CHUNKS: usize = 32;
-/// Chunks from this size on are worth large pages.
+/// Chunks of at least this size use large pages.
 const LARGE: usize = 8 << 20;
 /// Fresh headers handed out at a time.
 const BATCH: usize = 32;
@@ -45,7 +45,8 @@ impl Arena {
             let mut base = self.chunks[chunk].load(Ordering::Relaxed);
             if base.is_null() {
                 base = map_chunk(chunk);
-                // ORDERING: Release pairs with the Acquire in `iter`: who sees the chunk sees it mapped.
+                // ORDERING: Release pairs with the Acquire in `iter`: a thread that sees the
+                // pointer sees the chunk mapped.
                 self.chunks[chunk].store(base, Ordering::Release);
             }
             // SAFETY: `offset` is inside the chunk; this header was never handed out, so it is nobody's and in no
@@ -60,7 +61,7 @@ impl Arena {
         self.used.store(start + BATCH, Ordering::Release);
     }
 
-    /// Every header there is, used or not.
+    /// Every header that was handed out, in use or not.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'static G> + '_ {
         // ORDERING: Acquire pairs with the Release in `fresh`.
         let used = self.used.load(Ordering::Acquire);

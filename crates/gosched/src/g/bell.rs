@@ -1,7 +1,7 @@
-//! What a task of `future::block_on` waits on: timers, the poller and its wakers ring it.
+//! What a task of `future::block_on` waits on: timers, the poller and the task's wakers ring it.
 //!
-//! Invariant: a ring between two waits is remembered; of several, one. The waiter is taken by
-//! whoever rings, once.
+//! Invariant: a ring between two waits is remembered; several count as one. Whoever rings takes the
+//! waiter, once.
 
 use gosched_primitives::Lock;
 
@@ -22,7 +22,7 @@ impl TaskBell {
         TaskBell(Lock::new(BellState::Idle))
     }
 
-    /// Rings; returns who is to be woken by it.
+    /// Rings; returns the waiter to wake, if there is one.
     pub(crate) fn notify(&self) -> Option<Waiter> {
         let mut state = self.0.lock();
         match core::mem::replace(&mut *state, BellState::Idle) {
@@ -34,8 +34,8 @@ impl TaskBell {
         }
     }
 
-    /// The next ring wakes `waiter`; `false` if it has rung since the last wait, which is that
-    /// ring.
+    /// The next ring wakes `waiter`. Returns `false` if it has rung since the last wait: that ring
+    /// is used up, and there is nothing to wait for.
     pub(crate) fn await_ring(&self, waiter: Waiter) -> bool {
         let mut state = self.0.lock();
         match *state {

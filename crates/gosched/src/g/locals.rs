@@ -1,8 +1,8 @@
 //! Goroutine-local values: a small table per goroutine, made at first use (`goroutine_local!`).
 //!
-//! Invariants: a value's address is stable from its making to its destructor (each lies in a box of its own); a key
-//! whose destructor has begun stays in the table without a value, so it is not made again. The table belongs to its
-//! goroutine, or thread, alone: nobody else ever sees it.
+//! Invariants: a value does not move until its destructor runs (each is in a box of its own). A key
+//! whose destructor has begun stays in the table without a value, so that no value is made for it
+//! again. Only its goroutine, or thread, uses the table.
 
 use core::any::TypeId;
 use core::ptr::NonNull;
@@ -19,7 +19,7 @@ pub(crate) struct Locals {
 
 struct LocalEntry {
     key: usize,
-    /// Two keys at one address can't be told apart by it; their types can.
+    /// Two keys may have the same address, but then their types differ.
     of: TypeId,
     /// `None` once the destructor has begun.
     value: Option<LocalValue>,
@@ -49,7 +49,7 @@ impl Locals {
         }
     }
 
-    /// Keeps a value that was made just now, in a box that becomes the table's.
+    /// Keeps a new value, whose box passes to the table.
     pub(crate) fn insert<T: 'static>(&mut self, key: usize, value: NonNull<T>) {
         let value = Some(LocalValue { pointer: value.cast(), drop: drop_box::<T> });
         self.entries.push(LocalEntry { key, of: TypeId::of::<T>(), value });

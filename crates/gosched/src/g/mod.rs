@@ -1,15 +1,16 @@
 //! G: a goroutine's header (S1). 256 bytes, type-stable, never unmapped, recognised by its id.
 //!
 //! Who may touch what:
-//! - `status` is the key. While a G is *running* (or parking), everything below belongs to the M it runs on; while
-//!   *runnable* in a queue, to the queue; in the hands of whoever made a transition, to them. Fields that others
-//!   read meanwhile are atomics.
-//! - `token` and `join` are spoken to by anybody at any time; their protocols are in `gosched-primitives`.
+//! - `status` is the key. While a G is *running* (or parking), everything below belongs to the M on
+//!   which it runs; while it is *runnable*, to the queue in which it is, or to whoever made the
+//!   last transition and has not queued it yet. Fields that others read meanwhile are atomics.
+//! - `token` and `join` may be used by anybody at any time; their protocols are in
+//!   `gosched-primitives`.
 //! - `buf` is written by the switch, and by whoever executes a G for the first time; `stack` by whoever executes or
 //!   ends it.
 //! - Name, creator and place are written before the first transition to *runnable*; the name is taken away at the end,
 //!   under the scan bit. So a holder of the scan bit may read them.
-//! - A header goes back to the cache by the decision of `join` (see `JoinWord`): exactly one side frees it.
+//! - `join` decides who returns a header to the cache (see `JoinWord`): exactly one side frees it.
 
 pub(crate) mod arena;
 pub(crate) mod bell;
@@ -43,7 +44,7 @@ use waiter::{BoxedWaiter, WaitReason};
 
 pub use task::Goexit;
 
-/// A goroutine's name: one word, since every handle has it.
+/// A goroutine's name: one word, since every handle has a copy.
 pub(crate) type Name = Arc<Box<str>>;
 
 /// The id of the main goroutine.
@@ -76,7 +77,7 @@ pub(crate) struct G {
     created_at: Cell<Option<&'static Location<'static>>>,
     name: UnsafeCell<Option<Name>>,
     group: Cell<Option<NonNull<ScopeGroup>>>,
-    /// The context it runs under; its own, from its birth to its end.
+    /// The context under which it runs.
     pub(crate) context: ContextSlot,
     pub(crate) payload: UnsafeCell<Payload>,
 }
@@ -90,7 +91,7 @@ const _: () = assert!(
 // SAFETY: the fields without atomics are passed from owner to owner along the status word, whose transitions are
 // AcqRel (see the head of this file).
 unsafe impl Sync for G {}
-// SAFETY: a G is owned by nobody's thread.
+// SAFETY: nothing in a G belongs to a thread.
 unsafe impl Send for G {}
 
 // SAFETY: `link` is used for nothing but lists.
@@ -100,7 +101,7 @@ unsafe impl Linked for G {
     }
 }
 
-/// What a new goroutine is called, where it comes from and how large its stack may grow.
+/// What a new goroutine's header is filled with.
 pub(crate) struct Birth {
     pub(crate) id: u64,
     pub(crate) creator: u64,
@@ -192,12 +193,13 @@ impl G {
         self.locks.load(Ordering::Relaxed)
     }
 
-    /// The goroutine locks its thread once more, or once less. Own.
+    /// Sets how often the goroutine has locked its thread. Called by whoever makes it, then by
+    /// itself.
     pub(crate) fn set_locks(&self, locks: u32) {
         self.locks.store(locks, Ordering::Relaxed);
     }
 
-    /// How many announced blocking calls it is in, one inside the other. Own.
+    /// How many announced blocking calls it is in, one inside the other. Called by itself.
     #[inline]
     pub(crate) fn blocking_depth(&self) -> u16 {
         self.blocking.load(Ordering::Relaxed)
@@ -207,13 +209,13 @@ impl G {
         self.blocking.store(depth, Ordering::Relaxed);
     }
 
-    /// Whether those who list goroutines for the user leave it out: it is the library's own, and runs no code of anybody
-    /// else's now. By whoever makes it, then by itself.
+    /// Sets whether lists of goroutines for the user leave it out, because it belongs to the
+    /// library and runs no foreign code now. Called by whoever makes it, then by itself.
     pub(crate) fn hide(&self, hidden: bool) {
         self.creator.store(if hidden { NOBODY_TO_SHOW } else { 0 }, Ordering::Relaxed);
     }
 
-    /// Writes everything a new life needs except closure and first status.
+    /// Writes everything that a new goroutine needs except its closure and first status.
     ///
     /// # Safety
     /// The header is the caller's alone: fresh, or taken from a cache of dead ones.
@@ -242,7 +244,7 @@ impl G {
         self.group.get().map(|group| unsafe { group.as_ref() })
     }
 
-    /// Takes the name away at the end of a life, before the header can be anybody else's.
+    /// Takes the name away at the goroutine's end, before the header can have another owner.
     ///
     /// # Safety
     /// The caller is the goroutine itself, and nobody asks it for its name again.
@@ -272,12 +274,13 @@ impl G {
         (self.creator.load(Ordering::Relaxed), self.created_at.get())
     }
 
-    /// Where it was created, for a message; may be that of another goroutine by now.
+    /// Where the goroutine was created, for a message. The header may be another goroutine's by
+    /// now.
     pub(crate) fn place_hint(&self) -> Option<&'static Location<'static>> {
         self.inspect().and_then(|view| view.place)
     }
 
-    /// A look at a living goroutine; `None` if there is none to show.
+    /// What there is to see of the goroutine; `None` if the header has none, or it is hidden.
     pub(crate) fn inspect(&self) -> Option<View> {
         self.hold().map(|(_, view)| view)
     }
@@ -306,7 +309,7 @@ impl G {
 #[derive(Clone, Copy)]
 pub(crate) struct Prepared(pub(crate) NonNull<G>);
 
-/// What a dump says of a goroutine.
+/// What a dump shows of a goroutine.
 pub(crate) struct View {
     pub(crate) id: u64,
     pub(crate) name: Option<Name>,

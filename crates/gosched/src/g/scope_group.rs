@@ -1,5 +1,5 @@
-//! A group of goroutines whose end somebody awaits: the core of `scope`. Who waits and who wakes is
-//! in `sched/scope_group.rs`.
+//! A group of goroutines with an owner that awaits their end: the core of `scope`. Waiting and
+//! waking are in `sched/scope_group.rs`.
 //!
 //! Lives in the frame of whoever awaits it, so its last use by a goroutine must come before the
 //! owner can see the count at 0. Therefore the count is read and written under the lock only: the
@@ -29,8 +29,8 @@ impl ScopeGroup {
         self.0.lock().running += 1;
     }
 
-    /// A member is through with everything it may have borrowed: its last use of `self`. Returns
-    /// who is to be woken.
+    /// A member uses nothing any more that it may have borrowed: its last use of `self`. Returns
+    /// the owner, if it is to be woken.
     pub(crate) fn remove(&self) -> Option<Waiter> {
         let mut state = self.0.lock();
         state.running -= 1;
@@ -46,13 +46,13 @@ impl ScopeGroup {
         self.0.lock().unjoined_panic
     }
 
-    /// Whether all members have ended. By the group's owner, who alone adds some while there are
-    /// none.
+    /// Whether all members have ended. Called by the group's owner: only the owner adds members
+    /// while there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.lock().running == 0
     }
 
-    /// Whoever removes the last member will get `owner`; `false` if all are gone already.
+    /// Whoever removes the last member will get `owner`. `false` if all have ended already.
     pub(crate) fn await_last(&self, owner: Waiter) -> bool {
         let mut state = self.0.lock();
         let waits = state.running > 0;

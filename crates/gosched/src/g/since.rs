@@ -1,11 +1,12 @@
 //! Why a goroutine waits and since when, in one word that costs one store (S1).
 //!
-//! The time comes from a coarse clock: a global count of tenths of a second since the runtime started, kept by the
-//! monitor at every tick. While the monitor is dormant no goroutine runs, so none begins to wait; whoever wakes the
-//! monitor sets the clock first. So whoever parks reads a shared word that changes ten times a second, and no clock.
+//! The time comes from a coarse clock: a global count of tenths of a second since the runtime
+//! started, kept by the monitor at every tick. While the monitor is dormant all Ps are idle, so no
+//! goroutine begins to wait; whoever wakes the monitor sets the clock first. So a goroutine that
+//! parks reads a shared word that changes ten times a second, and no clock.
 //!
-//! The word: the reason in the low 6 bits, the time in the other 26, which come round after 77 days; a longer wait is
-//! shown as what is left beyond that.
+//! The word: the reason in the low 6 bits, the time in the other 26, which wrap around after 77
+//! days: a longer wait is shown modulo that.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
@@ -16,7 +17,7 @@ const REASON_BITS: u32 = 6;
 const TENTH: u64 = 100_000_000;
 
 static COARSE: AtomicU32 = AtomicU32::new(0);
-/// What the clock showed, in nanoseconds, when the runtime started.
+/// The time, in nanoseconds, at which the runtime started.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// The runtime starts at `now`.
@@ -27,7 +28,7 @@ pub(crate) fn start(now: u64) {
 /// Sets the coarse clock.
 pub(crate) fn set_clock(now: u64) {
     let tenths = tenths(now);
-    // The word is shared by all that park: it is left alone while it is right.
+    // All that park read this word: it is not written while it is right.
     if COARSE.load(Ordering::Relaxed) != tenths {
         COARSE.store(tenths, Ordering::Relaxed);
     }

@@ -1,16 +1,16 @@
-//! Where the current context stands: a word in the goroutine's header, or one of a foreign thread's
-//! own.
+//! Where the current context is kept: a word in the goroutine's header, or in a thread-local of a
+//! foreign thread.
 //!
-//! The tree of contexts (`context/node.rs`) needs channels and the scheduler; a header knows of a
-//! node only what comes first in it, its [`ContextHead`]: who waits under it, and how counts of it
-//! are shared and given up.
+//! The tree of contexts (`context/node.rs`) needs channels and the scheduler. A header knows only
+//! what a node begins with, its [`ContextHead`]: who waits under it, and how counts of it are
+//! shared and given up.
 //!
 //! Invariants:
-//! - A goroutine is born with one count of its creator's context, which its slot owns until its
-//!   end.
-//! - [`replace`](ContextSlot::replace) puts another context there that is lent for the time being,
-//!   and whoever calls it puts back what it found; so at its end the goroutine finds its own. A
-//!   thread's slot owns nothing: what is in it is lent.
+//! - A goroutine begins with one count of the context that it was given, mostly its creator's. Its
+//!   slot owns that count until the end.
+//! - [`replace`](ContextSlot::replace) lends the slot another context, and its caller puts back
+//!   what it found; so at its end the goroutine finds its own. A thread's slot owns nothing: what
+//!   is in it is lent.
 //! - Only the goroutine or thread itself reads or changes its slot. So a context that is current
 //!   stays alive while its goroutine waits.
 
@@ -35,7 +35,7 @@ pub(crate) struct ContextHead {
 pub(crate) struct ContextFunctions {
     /// Adds a count.
     pub(crate) share: unsafe fn(*const ContextHead),
-    /// Gives up a count. With the last one the context goes, and what the user has put into it.
+    /// Gives up a count. With the last one the context is dropped, and with it the user's values.
     pub(crate) release: unsafe fn(*const ContextHead),
     /// Whether it has ended.
     pub(crate) has_ended: unsafe fn(*const ContextHead) -> bool,
@@ -50,7 +50,7 @@ impl ContextHead {
 /// A count of a context.
 pub(crate) struct SharedContext(NonNull<ContextHead>);
 
-// SAFETY: what has a head is `Send` and `Sync`, by the contract of `from_raw`.
+// SAFETY: the `Arc`'s contents are `Send` and `Sync`, by the contract of `from_raw`.
 unsafe impl Send for SharedContext {}
 // SAFETY: as above.
 unsafe impl Sync for SharedContext {}
@@ -63,7 +63,7 @@ impl SharedContext {
         SharedContext(head)
     }
 
-    /// The pointer that it was made of, and the count.
+    /// The pointer that it was made of; the count passes to the caller.
     pub(crate) fn into_raw(self) -> NonNull<ContextHead> {
         let head = self.0;
         core::mem::forget(self);
@@ -86,7 +86,7 @@ impl ContextSlot {
         ContextSlot(Cell::new(core::ptr::null()))
     }
 
-    /// Gives a goroutine that is being born its context.
+    /// Gives a new goroutine its context.
     #[inline]
     pub(super) fn put(&self, context: Option<SharedContext>) {
         self.0.set(context.map_or(core::ptr::null(), |context| context.into_raw().as_ptr()));
@@ -95,8 +95,8 @@ impl ContextSlot {
     /// Takes back what `put` gave.
     #[inline]
     pub(crate) fn take(&self) -> Option<SharedContext> {
-        // What the slot holds outside all `replace`s is what `put` made of a count, and it is taken
-        // out.
+        // Outside all `replace`s the slot holds what `put` made of a count; that count is taken out
+        // here.
         NonNull::new(self.0.replace(core::ptr::null()).cast_mut()).map(SharedContext)
     }
 

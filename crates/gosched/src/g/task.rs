@@ -1,14 +1,16 @@
-//! A goroutine's closure, and later its result, each inside the header if small, else in a box of its own (D4, S12).
+//! A goroutine's closure, and later its result: each inside the header if it is small, else in a
+//! box (D4, S12).
 //!
-//! Invariant: the payload holds the closure (or its box) from `store` to `run`, nothing while the closure runs, and the
-//! outcome (or its box) from its end until `take_result` or `drop_result`. Whose turn it is follows from the status and from the
-//! G's `JoinWord`.
+//! Invariant: the payload holds the closure (or its box) from `store` to `run`, nothing while the
+//! closure runs, and the outcome (or its box) from its end until `take_result` or `drop_result`.
+//! Who may use it follows from the status and from the G's `JoinWord`.
 //!
-//! What is large is moved as little as possible: stacks are small, and a debug build makes a copy of everything that is passed
-//! by value. So a closure comes here by its address, straight from the argument of the public function ([`Argument`]), and one in a
-//! box is called where it lies, which only `Box<F>` can do; a result is written by the address of its place. Which of the
-//! two ways a task goes is decided by functions, not by branches: in a debug build a branch that is never taken has its place
-//! on the stack all the same.
+//! Large values are moved as little as possible: stacks are small, and a debug build copies
+//! everything that is passed by value. So a closure is passed by its address, straight from the
+//! argument of the public function ([`Argument`]), and one in a box is called in place, which only
+//! `Box<F>` can do; a result is written through the address of its place. Small and large are told
+//! apart by choosing functions, not by branches: in a debug build even a branch that is never taken
+//! needs room on the stack.
 
 use core::any::Any;
 use core::fmt;
@@ -64,14 +66,15 @@ pub(crate) const fn is_large<X>() -> bool {
     size_of::<X>() > INLINE || align_of::<X>() > align_of::<Payload>()
 }
 
-/// A closure that a function was given, by its address: it is moved out from there, once.
+/// The address of a closure that is a function's argument: it is moved out from there, once.
 ///
 /// The function that has it must [forget](core::mem::forget) it afterwards, and not unwind in between.
 pub(crate) struct Argument<F>(*const F);
 
 impl<F> Argument<F> {
     /// # Safety
-    /// It is moved out once, by whoever gets this, while `f` is there; whoever has `f` neither uses nor drops it afterwards.
+    /// The value is used while `f` is there, to move it out, once; the owner of `f` neither uses
+    /// nor drops it afterwards.
     pub(crate) unsafe fn new(f: &F) -> Argument<F> {
         Argument(f)
     }
@@ -79,19 +82,19 @@ impl<F> Argument<F> {
     /// Moves it to `place`.
     ///
     /// # Safety
-    /// `place` is for an `F` and holds none.
+    /// `place` is valid for writing an `F`, and holds none.
     unsafe fn move_to(self, place: *mut F) {
         // SAFETY: by the contracts of both.
         unsafe { core::ptr::copy_nonoverlapping(self.0, place, 1) };
     }
 
-    /// Moves it out; only what is small.
+    /// Moves it out, by value: for small closures.
     pub(crate) fn take(self) -> F {
         // SAFETY: by the contract of `new`.
         unsafe { self.0.read() }
     }
 
-    /// Moves it into a box, where it can be called.
+    /// Moves it into a new box.
     pub(crate) fn take_boxed(self) -> Box<F> {
         let mut boxed = Box::<F>::new_uninit();
         // SAFETY: the box is new.
@@ -281,8 +284,8 @@ unsafe fn drop_boxed<F>(payload: *mut Payload) {
     drop(unsafe { payload.cast::<Box<F>>().read() });
 }
 
-/// Room for a closure outside the header, when it needs any: allocated before the runtime is entered, because an
-/// allocator is somebody else's code.
+/// Room for a closure outside the header, when it needs any: allocated before the runtime is
+/// entered, because the allocator may be the user's code.
 pub(crate) struct ClosureRoom<F, T> {
     heap: *mut F,
     task: PhantomData<T>,

@@ -14,8 +14,8 @@
 //! | [`destroy`](G::destroy) | running | dead | `gdestroy` |
 //! | [`revive`](G::revive) | dead | running | |
 //!
-//! Who may call which follows from who owns the G (`sched/README.md`, section 1). A change that finds another status is a
-//! bug, which ends the process with the G's state shown.
+//! Who may call which follows from who owns the G (`sched/README.md`, section 1). A change that
+//! finds another status is a bug: it ends the process and shows the G's state.
 
 use gosched_primitives::{Parked, Readied, Scan, Status};
 
@@ -24,7 +24,7 @@ use crate::fatal::fatal;
 use crate::m::M;
 
 impl G {
-    /// The status now, which may be another one at once.
+    /// The status now; it may change at once.
     #[inline]
     pub(crate) fn status(&self) -> Status {
         self.status.get()
@@ -35,7 +35,8 @@ impl G {
         self.status.scan()
     }
 
-    /// A new life: the goroutine is to be queued. By whoever filled the header, or runs the timer that starts it.
+    /// The goroutine begins, and is to be queued. Called by whoever filled the header, or runs the
+    /// timer that starts it.
     #[doc(alias = "newproc")]
     #[inline]
     pub(crate) fn create(&self) {
@@ -44,60 +45,61 @@ impl G {
         self.change(before, Status::Runnable, "newproc");
     }
 
-    /// It runs on `m` from here on. By that M's worker, which took it from a queue.
+    /// It runs on `m` from here on. Called by that M's worker, which took it from a queue.
     #[inline]
     pub(crate) fn execute(&self, m: &'static M) {
         self.change(Status::Runnable, Status::Running, "execute");
         self.set_m(Some(m));
     }
 
-    /// It is about to wait: from here on a `ready` may come, and leaves a mark. By itself.
+    /// It is about to wait: from here on a `ready` may come, and leaves a mark. Called by itself.
     #[doc(alias = "gopark")]
     #[inline]
     pub(crate) fn park(&self) {
         self.change(Status::Running, Status::Parking, "park");
     }
 
-    /// There is nothing to wait for after all. By itself; nobody knows its waiter.
+    /// There is nothing to wait for after all. Called by itself; nobody knows its waiter.
     #[inline]
     pub(crate) fn stay(&self) {
         self.change(Status::Parking, Status::Running, "park");
     }
 
-    /// It waits, with its registers saved; or it was readied meanwhile, and is to be queued. By the post-switch step.
+    /// It waits, with its registers saved; or it was readied meanwhile, and is to be queued. Called
+    /// by the post-switch step.
     #[inline]
     pub(crate) fn park_m(&self) -> Parked {
         self.status.finish_parking().unwrap_or_else(|found| self.bad_status("park", found))
     }
 
-    /// Its wait is over. By whoever took its waiter.
+    /// Its wait is over. Called by whoever took its waiter.
     #[doc(alias = "goready")]
     #[inline]
     pub(crate) fn ready(&self) -> Readied {
         self.status.ready().unwrap_or_else(|found| self.bad_status("ready", found))
     }
 
-    /// It gives others their turn, and is to be queued. By the post-switch step.
+    /// It has yielded, and is to be queued. Called by the post-switch step.
     #[inline]
     pub(crate) fn gosched(&self) {
         self.change(Status::Running, Status::Runnable, "gosched");
     }
 
-    /// It begins an announced blocking call. By itself.
+    /// It begins an announced blocking call. Called by itself.
     #[doc(alias = "entersyscall")]
     #[inline]
     pub(crate) fn enter_syscall(&self) {
         self.change(Status::Running, Status::Blocking, "entersyscall");
     }
 
-    /// Its announced blocking call is over. By itself.
+    /// Its announced blocking call is over. Called by itself.
     #[doc(alias = "exitsyscall")]
     #[inline]
     pub(crate) fn exit_syscall(&self) {
         self.change(Status::Blocking, Status::Running, "exitsyscall");
     }
 
-    /// It has ended. By itself.
+    /// It has ended. Called by itself.
     #[doc(alias = "gdestroy")]
     #[inline]
     pub(crate) fn destroy(&self) {
@@ -105,7 +107,8 @@ impl G {
         self.set_m(None);
     }
 
-    /// Its end needs code of the user's: it runs once more. By itself, before anybody else can have the header.
+    /// Its end needs user code: it runs once more. Called by itself, before the header can have
+    /// another owner.
     pub(crate) fn revive(&self, m: &'static M) {
         self.set_m(Some(m));
         self.change(Status::Dead, Status::Running, "goexit");

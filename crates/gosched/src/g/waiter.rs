@@ -1,6 +1,7 @@
-//! Who waits, in three kinds (D6): a goroutine, a foreign thread, an async task. Every blocking primitive keeps
-//! [`Waiter`]s and knows nothing else of the scheduler; a [`Caller`](crate::sched::Caller) makes them, [`Waiter::wake`] ends
-//! the wait. (What wakes and what tells the monitor is in `sched/park.rs`.)
+//! Waiters, of three kinds (D6): a goroutine, a foreign thread, an async task. Every blocking
+//! primitive keeps [`Waiter`]s and knows nothing else of the scheduler; a
+//! [`Caller`](crate::sched::Caller) makes them, [`Waiter::wake`] ends the wait. (`Waiter::wake`,
+//! and the sleep that tells the monitor, are in `sched/park.rs`.)
 //!
 //! Invariants:
 //! - A waiter is woken at most once, by whoever took it out of the primitive's queue. Waking is by value.
@@ -43,7 +44,8 @@ pub(crate) enum WaitReason {
 }
 
 impl WaitReason {
-    /// All of them, each at the index that is its number, with what a dump shows in brackets.
+    /// All of them, each at the index that is its number, with the text that a dump shows in
+    /// brackets.
     const ALL: [(WaitReason, &str); 19] = [
         (WaitReason::None, ""),
         (WaitReason::Join, "join"),
@@ -87,7 +89,7 @@ pub(crate) enum Waiter {
     Async(Waker),
 }
 
-// SAFETY: the pointer leads to a type-stable header whose wake-up is the holder's right alone.
+// SAFETY: the pointer is to a type-stable header, and only the waiter's one holder may wake it.
 unsafe impl Send for Waiter {}
 
 /// A wait that several may end: the first to claim it wakes the waiter.
@@ -97,36 +99,39 @@ pub(crate) type Ticket = Claim<Waiter>;
 pub(crate) const TIMED_OUT: Outcome = Outcome::MIN;
 /// A ticket's outcome when the context of whoever waits has ended.
 pub(crate) const INTERRUPTED: Outcome = TIMED_OUT.saturating_add(1);
-/// Outcomes from here on mean what the waiter says they mean.
+/// Outcomes from here on mean what the primitive defines.
 pub(crate) const FIRST_OUTCOME: Outcome = TIMED_OUT.saturating_add(7);
 
-/// Those who want to learn that something has come to its end, but do not wait for it as a [`Waiter`] does.
+/// To be told that a goroutine has ended, without waiting for it as a [`Waiter`] does.
 pub(crate) trait Signal: Send + Sync {
-    /// It has. Outside the runtime, and without any lock.
+    /// It has ended. Called outside the runtime, without any lock.
     fn raise(&self);
 }
 
-/// Who is to be told of a goroutine's end, on the heap, at an address with room for a tag.
+/// Who is to be told of a goroutine's end. On the heap; its alignment leaves bits of its address
+/// for a tag.
 #[repr(align(16))]
 pub(crate) struct BoxedWaiter {
     pub(crate) waiter: Option<Waiter>,
     pub(crate) signal: Option<Arc<dyn Signal>>,
 }
 
-/// A thread that is not ours, as we know it: where it sleeps, its park token, its name. One per thread.
+/// What we know of a foreign thread: the note on which it sleeps, its park token, its name. One per
+/// thread.
 pub(crate) struct ThreadParker {
     note: Note,
-    /// Whether it is among those that [`FOREIGN`] counts. Under that lock.
+    /// Whether [`FOREIGN`] counts it. Written under that lock.
     counted: AtomicBool,
     pub(crate) token: TokenWord,
     pub(crate) id: u64,
     pub(crate) name: Option<Box<str>>,
 }
 
-/// The foreign threads that wait in our calls without a time limit: they can't end a deadlock (S48).
+/// The count of foreign threads that wait in our calls without a time limit: they can't end a
+/// deadlock (S48).
 ///
-/// Invariant: whoever is counted has not been woken, and is uncounted by whoever wakes it. So a thread that can go on is
-/// never taken for one that waits.
+/// Invariant: a thread that is counted has not been woken, and whoever wakes it uncounts it. So a
+/// thread that can run is never taken for one that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Foreign {
     pub(crate) waiting: usize,
@@ -142,7 +147,7 @@ impl Foreign {
     }
 }
 
-/// Ids of foreign threads stay apart from those of goroutines.
+/// The first id of foreign threads: far from those of goroutines.
 const FOREIGN_IDS: u64 = 1 << 61;
 
 impl ThreadParker {
@@ -159,7 +164,8 @@ impl ThreadParker {
         })
     }
 
-    /// The calling thread's: always the same one, also in destructors of its thread-locals.
+    /// The calling thread's: always the same one, until it is freed among the destructors of the
+    /// thread's thread-locals. A destructor that runs after that gets another one.
     pub(crate) fn current() -> Arc<ThreadParker> {
         let parker = ThreadParker::of_thread();
         // SAFETY: the thread owns one count of a living Arc; this adds another, which is returned.
@@ -169,7 +175,8 @@ impl ThreadParker {
         }
     }
 
-    /// As [`current`](ThreadParker::current), with the thread's own count: valid until the thread ends.
+    /// As [`current`](ThreadParker::current), without a count of its own: valid until the thread's
+    /// count is given up at its end.
     fn of_thread() -> *const ThreadParker {
         /// Frees the parker at the thread's end.
         struct AtEnd;
@@ -188,7 +195,7 @@ impl ThreadParker {
         if parker.is_null() {
             parker = Arc::into_raw(ThreadParker::new());
             PARKER.set(parker);
-            // In a destructor that runs after ours this is refused: then the parker stays, and is leaked.
+            // In a destructor that runs after `AtEnd`'s this fails: then the parker is leaked.
             let _ = AT_END.try_with(|_| ());
         }
         parker
@@ -208,8 +215,8 @@ impl ThreadParker {
         self.note.clear();
     }
 
-    /// Counts the thread as waiting without limit, unless it is woken already. Whether it was
-    /// counted: the monitor is to be told.
+    /// Counts the thread as waiting without limit, unless it was woken already. Returns whether it
+    /// was counted: then the monitor is to be told.
     pub(crate) fn count_in(&self) -> bool {
         let mut foreign = FOREIGN.lock();
         let waits = !self.note.is_set();
@@ -221,8 +228,8 @@ impl ThreadParker {
         waits
     }
 
-    /// As [`sleep`](ThreadParker::sleep), for `limit` at most. After a time-out a wake-up that was already promised must
-    /// still be slept for.
+    /// As [`sleep`](ThreadParker::sleep), for `limit` at most. After a time-out, if another thread
+    /// has already taken the waiter, the caller must still sleep for its wake-up.
     pub(crate) fn sleep_timeout(&self, limit: Duration) -> Wake {
         let wake = self.note.sleep_timeout(limit);
         if wake == Wake::Woken {
@@ -237,7 +244,7 @@ impl ThreadParker {
             foreign.waiting -= 1;
             foreign.changes += 1;
         }
-        // Under the lock: who is counted has not been woken.
+        // Under the lock: a thread that is counted has not been woken.
         self.note.wake();
     }
 }

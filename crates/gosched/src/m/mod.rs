@@ -3,11 +3,13 @@
 //! [`M`] is what anybody may touch of it: atomics. What belongs to its thread alone is reached through a [`Worker`]
 //! (`worker.rs`), which exists only on that thread and inside the runtime.
 //!
-//! `next_p` and the spinning flag are written by whoever wakes the note, before that, and read by the M after: one that took
-//! the M off the idle list, or picked the goroutine that is bound to it. `p` is written by the M; it is read by others as a
-//! hint, and taken from it only through the protocol of `owner` (`gosched-primitives`). Ms are never freed: an idle one
-//! sleeps on its note until it is wanted again, and one whose thread has ended (`sched/idle.rs`) waits in a list for
-//! another thread.
+//! Whoever wakes an M's note, or starts its thread, writes `next_p` before that, and the spinning
+//! flag if the M is to spin: a thread that took the M off the idle list, or that picked the
+//! goroutine bound to it. The M reads them afterwards; while it is awake it alone writes the flag.
+//! `p` is written by the M; others read it as a hint, and take the P only through the protocol of
+//! `owner` (`gosched-primitives`). Ms are never freed: an idle one sleeps on its note until it is
+//! wanted again, and one whose thread has ended (`sched/idle.rs`) waits in a list for another
+//! thread.
 
 pub(crate) mod current;
 mod probe;
@@ -28,8 +30,8 @@ use probe::Probe;
 use stint::Stint;
 pub(crate) use worker::{G0, HasP, OwnM, Worker};
 
-/// What the next code on this M, on whatever stack, has to do first: the goroutine that was left has its
-/// registers saved by then (D3).
+/// What the code that runs next on this M, on whatever stack, has to do first: the registers of the
+/// goroutine that left are saved by then (D3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Post {
     Nothing,
@@ -39,9 +41,9 @@ pub(crate) enum Post {
     Requeue(NonNull<G>),
     /// As `Requeue`, behind those that were woken: it was preempted, or has lost its P (D1).
     RequeueLast(NonNull<G>),
-    /// As `Requeue`, and the M gives its P to another one, so that the goroutine goes on elsewhere.
+    /// As `Requeue`, and the M hands its P off, so that the goroutine resumes elsewhere.
     Migrate(NonNull<G>),
-    /// The stack of one that ended goes to the cache.
+    /// The stack of a goroutine that has ended goes to the cache.
     FreeStack,
 }
 
@@ -82,23 +84,23 @@ pub(crate) struct M {
     pub(crate) owner: Owner,
     p: AtomicRef<P>,
     cur_g: AtomicRef<G>,
-    /// What only its thread touches.
+    /// What only its thread uses.
     own: UnsafeCell<MOwn>,
-    /// Whether the goroutine on this M has stopped the world. Its thread's.
+    /// Whether the goroutine on this M has stopped the world. Used by its thread.
     stopped_world: AtomicBool,
-    /// Its thread's.
+    /// Used by its thread.
     random: Random,
     spinning: AtomicBool,
     next_p: PMailbox,
     /// A [`Taken`]; written by the taker before it takes, and by the M when it finds out.
     taken: AtomicU32,
-    /// The monitor's.
+    /// Asked by the monitor; closed by whoever takes the P, or ends the thread.
     pub(crate) probe: Probe,
-    /// The monitor's.
+    /// Used by the monitor, and by the reporter to note what it has reported.
     pub(crate) stint: Stint,
     pub(crate) note: Note,
     idle_link: AtomicPtr<M>,
-    /// The M that was created before this one.
+    /// The M that was listed before this one.
     pub(crate) all_link: AtomicPtr<M>,
     pub(crate) id: u64,
     tid: AtomicI32,
@@ -106,24 +108,25 @@ pub(crate) struct M {
     life: AtomicU32,
 }
 
-/// What only an M's thread touches, inside the runtime.
+/// What only an M's thread uses, inside the runtime.
 pub(crate) struct MOwn {
     /// The scheduler loop's registers while a goroutine runs.
     g0: UnsafeCell<Gobuf>,
     pub(crate) post: Post,
     /// The stack under `Post::FreeStack`.
     pub(crate) dead_stack: Option<Stack>,
-    /// Picked by a goroutine that left, to be executed from g0.
+    /// What a goroutine that left has picked, to be run from g0.
     pub(crate) picked: Option<(NonNull<G>, Slice)>,
     /// Its goroutine has ended locked to the thread, which ends too (S51).
     pub(crate) ending: bool,
     /// The goroutine bound to this thread (D5).
     pub(crate) locked_g: Option<&'static G>,
-    /// A request to yield that a call met which does not move (S39).
+    /// A request to yield that a call which does not move has found (S39). The next moving call
+    /// honours it.
     pub(crate) asked_to_yield: bool,
     /// Dead headers for goroutines created while this M is without a P.
     pub(crate) spare_gs: List<G>,
-    /// Where signals are handled that find the stack used up. Stays with the M when its thread ends.
+    /// Where signals are handled when the stack is used up. Stays with the M when its thread ends.
     alternate_stack: Option<AlternateStack>,
     /// g0's stack pointer when the loop was last entered: always the same one (S10).
     #[cfg(test)]
@@ -187,25 +190,26 @@ impl M {
         }))
     }
 
-    /// Whether it has a thread, or is about to.
+    /// Whether it has a thread, or is to get its first one.
     pub(crate) fn has_thread(&self) -> bool {
         self.life.load(Ordering::Relaxed) != Life::Ended as u32
     }
 
-    /// The kernel's id of its thread; 0 while it has none. Who was led here by a P sees it: the
-    /// thread stored it before that.
+    /// The kernel's id of its thread; 0 while it has none. A thread that found the M by its P sees
+    /// it: it was stored before the M had a P.
     pub(crate) fn tid(&self) -> i32 {
         self.tid.load(Ordering::Relaxed)
     }
 
-    /// The P this M holds, or held before it was taken: a memory only, while `owner` says TAKEN or BLOCKING. It may be anybody's
-    /// by then, idle, or dead, and whoever asks knows which of the two it is, or copes with either.
+    /// The P this M holds, or held before it was taken: only remembered while `owner` says TAKEN or
+    /// BLOCKING. Then it may have another owner, be idle, or dead; the caller knows which of the
+    /// two it gets, or copes with either.
     #[inline]
     pub(crate) fn p(&self) -> Option<&'static P> {
         self.p.get()
     }
 
-    /// By its worker.
+    /// Called by its worker.
     #[inline]
     fn set_p(&self, p: Option<&'static P>) {
         self.p.set(p);
@@ -249,7 +253,7 @@ impl M {
         self.cur_g.set(g);
     }
 
-    /// Says which P (and whether as the spinner) this M is to go on with, before it is started or woken.
+    /// Gives this M a P, and perhaps the place of a spinner, before it is started or woken.
     pub(crate) fn give(&self, p: OwnedP, spinning: Option<Spinning>) {
         if let Some(token) = spinning {
             self.set_spinning(token);
@@ -262,8 +266,7 @@ impl M {
         self.next_p.take()
     }
 
-    /// Only its own thread decides by it; whoever sets it for an M that sleeps does so before the
-    /// note is woken.
+    /// Only its own thread relies on it; it is set for an M that sleeps before the note is woken.
     pub(crate) fn is_spinning(&self) -> bool {
         self.spinning.load(Ordering::Relaxed)
     }
@@ -284,7 +287,7 @@ impl M {
         Some(unsafe { Spinning::assume() })
     }
 
-    /// A random number. By its thread.
+    /// A random number. Called by its thread.
     pub(crate) fn random(&self) -> u32 {
         self.random.next_u32()
     }

@@ -1,15 +1,16 @@
-//! Is a thread blocked or computing (D2)? The kernel says (`sys::task`).
+//! Whether a thread is blocked or computing (D2), as the kernel says (`sys::task`).
 //!
-//! The file is opened when an M is first asked about, and kept while it has a P. Where it can't be
-//! had, the thread's CPU clock decides: it stands still while the thread is blocked (and while the
-//! kernel runs others, which is why it is second choice).
+//! The file is opened when the monitor first asks about an M, and kept until a taker takes the M's
+//! P or the thread ends. Where it can't be opened, the thread's CPU clock decides: it stands still
+//! while the thread is blocked (and while the kernel runs others, which is why it is second
+//! choice).
 
 use gosched_primitives::Lock;
 
 use crate::sys::clock;
 use crate::sys::task::TaskFile;
 
-/// What is kept of an M to ask about its thread. Behind a lock: the monitor asks, and whoever takes
+/// What is needed to ask about an M's thread. Behind a lock: the monitor asks, and whoever takes
 /// the M's P, or ends its thread, closes.
 pub(crate) struct Probe(Lock<ProbeState>);
 
@@ -45,7 +46,8 @@ impl Probe {
         blocked.unwrap_or(false)
     }
 
-    /// The M has lost its P: there is nothing to ask until it has one again, and descriptors are the program's.
+    /// The M has lost its P, or its thread ends: closes the file. There is nothing to ask until the
+    /// M has a P again, and the program may need the descriptor.
     pub(crate) fn close(&self) {
         self.0.lock().file = ProbedFile::Unopened;
     }

@@ -1,19 +1,20 @@
-//! What the monitor remembers of an M, to tell for how long one goroutine has held its thread
+//! What the monitor remembers of an M, to find out how long one goroutine has held its thread
 //! (`sched/sysmon/stint.rs`).
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The stint of a goroutine on an M, as the monitor last saw it. Its own, but for `told`.
+/// The stint of a goroutine on an M, as the monitor last saw it. Written by the monitor, except
+/// `told`.
 pub(crate) struct Stint {
     pub(crate) id: AtomicU64,
     pub(crate) picks: AtomicU64,
-    /// When it was first seen so; names this stint of its goroutine.
+    /// When this stint was first seen; identifies it.
     pub(crate) since: AtomicU64,
     /// Its thread's CPU time then.
     pub(crate) cpu: AtomicU64,
     /// When the reporter was last asked to look at it.
     pub(crate) asked: AtomicU64,
-    /// The last stint that the reporter is through with.
+    /// `since` of the last stint that needs no other look of the reporter, which writes this.
     told: AtomicU64,
 }
 
@@ -29,7 +30,7 @@ impl Stint {
         }
     }
 
-    /// Said by the reporter: this stint needs no other look.
+    /// Notes that this stint needs no other report. Called by the reporter.
     pub(crate) fn set_told(&self, since: u64) {
         self.told.store(since, Ordering::Relaxed);
     }
@@ -38,7 +39,7 @@ impl Stint {
         self.told.load(Ordering::Relaxed) == since
     }
 
-    /// Another one was first seen now.
+    /// Another stint was first seen now.
     pub(crate) fn begin(&self, id: u64, picks: u64, cpu: u64, now: u64) {
         self.id.store(id, Ordering::Relaxed);
         self.picks.store(picks, Ordering::Relaxed);

@@ -1,16 +1,19 @@
-//! "This thread's M, inside the runtime": [`Worker`], which owns its P. And "I run on g0": [`G0`].
+//! "I am this thread's M, inside the runtime": [`Worker`], which owns the M's P. And "I run on g0":
+//! [`G0`].
 //!
 //! Neither is `Copy` nor `Send`. A worker is made when a call enters the runtime
 //! (`sched/entry.rs`), when a goroutine or g0 is switched to (`sched/schedule.rs`), and when a
 //! thread begins (`sched/template.rs`): three places, by the one unsafe function
-//! [`Worker::assume`]. It is left by dropping it, which goes back to user code; or it is [given
-//! up](Worker::into_m) to whoever the M is switched to.
+//! [`Worker::assume`]. Dropping it returns to user code; before a switch it is [given
+//! up](Worker::into_m) to the stack that is switched to.
 //!
 //! Invariants:
-//! - On a thread there is at most one worker at a time. Whoever is switched away from has given its own up.
-//! - A worker that has a P has it in `m.p`, too: as a hint for others, and for the next worker of this M to find. One
-//!   without a P may have an old one there, as a memory: its word says TAKEN or BLOCKING then (`sched/README.md`), or it is on its
-//!   way back from a blocking call and about to forget it.
+//! - On a thread there is at most one worker at a time: code that switches away gives its own up
+//!   first.
+//! - The P of a worker is in `m.p`, too: as a hint for others, and for the M's next worker. If the
+//!   worker has none, `m.p` may still be the one that it lost: then the ownership word says TAKEN
+//!   or BLOCKING (`sched/README.md`), or the M is on its way back from a blocking call and about to
+//!   forget it.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
@@ -40,7 +43,7 @@ impl Deref for OwnM {
 }
 
 impl OwnM {
-    /// What anybody may touch.
+    /// What anybody may use.
     #[inline]
     pub(crate) fn shared(&self) -> &'static M {
         self.0
@@ -50,11 +53,11 @@ impl OwnM {
     #[inline]
     pub(crate) fn own(&mut self) -> &mut MOwn {
         // SAFETY: an `OwnM` is part of a `Worker`, of which there is one for this M
-        // (`Worker::assume`), and it is borrowed for as long.
+        // (`Worker::assume`), and it is mutably borrowed for as long as the result.
         unsafe { &mut *self.0.own.get() }
     }
 
-    /// Where a switch to g0 goes, and what it saves when it leaves.
+    /// The saved registers of g0: a switch to g0 restores them, a switch from it saves them.
     #[inline]
     pub(crate) fn g0(&mut self) -> *mut Gobuf {
         UnsafeCell::raw_get(&raw const self.own().g0)
@@ -77,7 +80,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) unsafe fn assume(m: &'static M, has_p: HasP) -> Worker {
         let p = match has_p {
-            // SAFETY: by contract it is this M's, and the last worker has left it there.
+            // SAFETY: by contract it is this M's, and the M's last worker has left it there.
             HasP::Yes => m.p().map(|p| unsafe { OwnedP::assume(p) }),
             HasP::No => None,
         };
@@ -95,7 +98,7 @@ impl Worker {
         self.m.own()
     }
 
-    /// Where a switch to g0 goes.
+    /// The saved registers of g0.
     #[inline]
     pub(crate) fn g0(&mut self) -> *mut Gobuf {
         self.m.g0()
@@ -112,7 +115,7 @@ impl Worker {
         self.p.is_some()
     }
 
-    /// M and P, for those that need both; `None` without a P.
+    /// M and P, for functions that need both; `None` without a P.
     #[inline]
     pub(crate) fn split(&mut self) -> Option<(&mut OwnM, &mut OwnedP)> {
         Some((&mut self.m, self.p.as_mut()?))
@@ -145,7 +148,8 @@ impl Worker {
         self.p = Some(p);
     }
 
-    /// As [`acquire_p`](Worker::acquire_p), for the P that this M had before its blocking call, and still names.
+    /// As [`acquire_p`](Worker::acquire_p), for the P that this M had before its blocking call, and
+    /// that `m.p` still names.
     #[inline]
     pub(crate) fn reacquire_p(&mut self, mut p: OwnedP) {
         debug_assert!(self.m.p().is_some_and(|named| core::ptr::eq(named, p.shared())));
@@ -153,7 +157,7 @@ impl Worker {
         self.p = Some(p);
     }
 
-    /// Takes the P from the worker, which goes on without.
+    /// Takes the P from the worker, which then has none.
     #[doc(alias = "releasep")]
     pub(crate) fn release_p(&mut self) -> Option<OwnedP> {
         let mut p = self.p.take()?;
@@ -162,7 +166,8 @@ impl Worker {
         Some(p)
     }
 
-    /// Lets go of the P for an announced blocking call. The M keeps its name, to ask for it first when it comes back.
+    /// Lets go of the P for an announced blocking call. `m.p` still names it, so that the M tries
+    /// it first on its way out.
     #[inline]
     pub(crate) fn lend_p(&mut self) {
         debug_assert!(self.p.is_none() || self.m.owner.intr() == Intr::Blocking);
@@ -171,13 +176,13 @@ impl Worker {
         }
     }
 
-    /// Forgets a P that was taken by someone else.
+    /// Forgets a P that was taken.
     pub(crate) fn forget_p(&mut self) {
         debug_assert!(self.p.is_none());
         self.m.0.set_p(None);
     }
 
-    /// Its thread begins; whether it is the first that this M has.
+    /// The M's thread begins. Returns whether it is the M's first one.
     pub(crate) fn begin(&mut self) -> FirstThread {
         let stack = &mut self.m.own().alternate_stack;
         if stack.is_none() {
@@ -191,7 +196,7 @@ impl Worker {
         if before == Life::New as u32 { FirstThread::Yes } else { FirstThread::No }
     }
 
-    /// Its thread ends: the M is as new, but for what a next thread can use. It has no P.
+    /// The M's thread ends: the M is as new, except for what the next thread can use. It has no P.
     pub(crate) fn end(mut self) -> &'static M {
         let own = self.m.own();
         own.ending = false;
@@ -205,7 +210,8 @@ impl Worker {
         self.into_m()
     }
 
-    /// Gives the worker up without leaving the runtime: the M goes to whoever is switched to.
+    /// Gives the worker up without leaving the runtime: the stack that is switched to makes the M's
+    /// next one.
     #[inline]
     pub(crate) fn into_m(self) -> &'static M {
         let m = self.m.0;
@@ -232,7 +238,7 @@ impl Drop for Worker {
 pub(crate) struct G0(Worker);
 
 impl G0 {
-    /// The worker has come to its loop.
+    /// The worker runs on g0.
     ///
     /// # Safety
     /// The caller runs on the M's own stack.
@@ -241,7 +247,7 @@ impl G0 {
         G0(worker)
     }
 
-    /// Leaves the loop.
+    /// Gives up the evidence of running on g0.
     pub(crate) fn into_worker(self) -> Worker {
         self.0
     }

@@ -1,8 +1,9 @@
 //! P: the right to run goroutine code, and the queues and caches that come with it (S3).
 //!
-//! [`P`] is what anybody may touch of it: atomics, and `next` and `ring`, which anybody may read and steal from (their
-//! protocols are in `gosched-primitives`). What belongs to the owner alone, the owner's end of the ring and the caches, is
-//! reached through an [`OwnedP`] (`owned.rs`), which there is one of for each P.
+//! [`P`] is what anybody may use of it: atomics, the timer heap, and `next` and `ring`, which
+//! anybody may read and steal from (their protocols are in `gosched-primitives`). What belongs to
+//! the owner alone, the owner's end of the ring and the caches, is reached through an [`OwnedP`]
+//! (`owned.rs`), of which there is one for each P.
 
 mod owned;
 mod seen;
@@ -32,50 +33,55 @@ pub(crate) struct P {
     /// Whether the new M that this P waits for will be a spinner.
     start_spinning: AtomicBool,
     sched_tick: AtomicU32,
-    /// `sched_tick` when a thief last found something queued here (`policy/relieve.rs`).
+    /// `sched_tick` when an M last found something in the ring before it polled the network
+    /// (`policy/relieve.rs`).
     pub(crate) looked_at: AtomicU32,
-    /// The CPU that its M was on when it last looked; the owner's (`policy/give_way.rs`).
+    /// The CPU that its M was on when that last noted it (`policy/give_way.rs`).
     pub(crate) cpu: AtomicU32,
-    /// Picks in a row that went on with the running slice. The owner's; the monitor reads it.
+    /// Picks that inherited the running slice, since it began or the clock was last looked at.
+    /// Written by the owner; the monitor reads it.
     inherited: AtomicU32,
     blocking_tick: AtomicU32,
-    /// The `sched_tick` whose goroutine has to give the P up itself. The monitor's; the owner reads it.
+    /// The `sched_tick` whose goroutine has to give the P up itself. Written by the monitor; the
+    /// owner reads it.
     insisted: AtomicU32,
     /// How often others gave way to its M since a pick: the pick's `sched_tick` in the upper half, the number in the lower.
     pub(crate) given_way: AtomicU64,
-    /// What the monitor saw of this P; its own.
+    /// What the monitor saw of this P. Used by the monitor alone.
     pub(crate) seen: SeenP,
-    /// Goroutines created and ended on this P; read by `num_goroutine`.
+    /// How many goroutines were created and ended on this P; read by `num_goroutine`.
     pub(crate) created: AtomicU64,
     pub(crate) ended: AtomicU64,
     pub(crate) timers: TimerHeap,
     pub(crate) next: NextSlot<G>,
-    /// How many Gs in a row were run from `runnext` by this P itself (`policy/trust.rs`).
+    /// How many Gs in a row this P has itself run from `runnext`, up to a limit
+    /// (`policy/trust.rs`).
     pub(crate) trust: AtomicU32,
     pub(crate) ring: Ring<G, RING>,
     own: UnsafeCell<POwn>,
 }
 
-/// The older half of a full ring and the G that did not fit: 129 that belong on the global queue (S21).
+/// The older half of a full ring and the G that did not fit, 129 in all: the caller puts them in
+/// the global queue (S21).
 #[must_use = "these goroutines would never run"]
 pub(crate) struct Overflow(pub(crate) List<G>);
 
-/// What only the P's owner touches.
+/// What only the P's owner uses.
 pub(crate) struct POwn {
     /// Headers of dead goroutines, last in first out.
     pub(crate) free: List<G>,
     /// Hot stacks of the default size.
     pub(crate) stacks: StackCache,
-    /// The ids that it has taken from the generator and not used: from this one on, up to the
-    /// other.
+    /// Ids that were reserved from the generator and not used yet: from `next_id` up to, but not
+    /// including, `end_id`.
     pub(crate) next_id: u64,
     pub(crate) end_id: u64,
-    /// When the first of the picks in `inherited` were counted.
+    /// When the clock was first looked at in the running slice.
     slice_began: Option<Instant>,
 }
 
-/// What becomes of a P. While it is *blocking*, *stopped* or *dead* nobody owns it, and this word decides who will
-/// ([`P::win`]); else its owner writes it, for dumps and the monitor.
+/// A P's status. While it is *blocking*, *stopped* or *dead* nobody owns the P, and this word
+/// decides who will ([`P::win`]); else the owner writes it, for dumps and the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum PStatus {
@@ -103,8 +109,8 @@ impl PStatus {
 }
 
 // SAFETY: all fields but `own` are `Sync`. `own` is private to this folder and reached by
-// `OwnedP::own` alone, which takes a mutable borrow of the one `OwnedP`. Who has that is passed on
-// by ways that order memory (`owned.rs`).
+// `OwnedP::own` alone, which takes a mutable borrow of the one `OwnedP`. That value is passed on in
+// ways that order memory (`owned.rs`).
 unsafe impl Sync for P {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for P {}
@@ -119,7 +125,7 @@ unsafe impl Linked for P {
 }
 
 impl P {
-    /// A P that is dead, as one that fell away: `Sched::resize` brings it to life.
+    /// A dead P, as one beyond GOMAXPROCS is: `Sched::resize` puts it to use.
     pub(crate) fn new(id: u32, stacks: gosched_switch::StackClass) -> P {
         P {
             id,
@@ -151,8 +157,8 @@ impl P {
         }
     }
 
-    /// What becomes of it. Only a hint, by which nobody may touch what the owner has: that takes
-    /// the ownership word, or [`win`](P::win).
+    /// Its status. Only a hint: to use what belongs to the owner takes the ownership word, or
+    /// [`win`](P::win).
     pub(crate) fn status(&self) -> PStatus {
         match self.status.load(Ordering::Relaxed) {
             0 => PStatus::Idle,
@@ -163,22 +169,25 @@ impl P {
         }
     }
 
-    /// Counts a blocking call, or the loss of the P in one. By the owner.
+    /// Counts a blocking call, or the loss of the P in one. Called by the owner.
     #[inline]
     pub(crate) fn count_blocking(&self) {
         self.blocking_tick
             .store(self.blocking_tick.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Blocking calls begun so far.
+    /// A number that changes with each blocking call, and when a stop of the world takes the P from
+    /// one.
     pub(crate) fn blocking_tick(&self) -> u32 {
         self.blocking_tick.load(Ordering::Relaxed)
     }
 
-    /// The monitor would take the P, but finds its M inside the runtime: whoever it has judged is to give it up.
+    /// The monitor would take the P, but finds its M inside the runtime: the goroutine that it has
+    /// judged is to give the P up.
     pub(crate) fn insist(&self) {
-        // ORDERING: Relaxed: the owner may act on it at any later call, or not at all; the next pick is another tick. The tick
-        // is the one that was judged: by now somebody else may run.
+        // ORDERING: Relaxed: the owner may act on it at any later call, or not at all; the next
+        // slice has another tick. The tick stored is the one that was judged: another goroutine may
+        // run by now.
         self.insisted.store(self.seen.judged_tick(), Ordering::Relaxed);
     }
 
@@ -193,7 +202,7 @@ impl P {
         self.insisted.load(Ordering::Relaxed) == self.sched_tick()
     }
 
-    /// Picks so far, those aside that went on with a running slice.
+    /// How many picks have begun a time slice.
     pub(crate) fn sched_tick(&self) -> u32 {
         self.sched_tick.load(Ordering::Relaxed)
     }
@@ -205,7 +214,8 @@ impl P {
         }
     }
 
-    /// A number that is another one after each pick (or, once in a long while, the same).
+    /// A number that changes with each pick. (It may be the same again after many picks that
+    /// inherited one slice: `slice_is_over` sets their count back.)
     pub(crate) fn picks(&self) -> u64 {
         u64::from(self.sched_tick()) << 32 | u64::from(self.inherited.load(Ordering::Relaxed))
     }
@@ -229,8 +239,8 @@ impl P {
         self.start_spinning.swap(false, Ordering::Relaxed).then(|| unsafe { Spinning::assume() })
     }
 
-    /// Whether anything is queued here, as the wake-up protocol's re-check must ask it: `runnext` first, so that
-    /// what was kicked from there into the ring is not missed.
+    /// Whether anything is queued here, as the wake-up protocol's re-check must ask it: `runnext`
+    /// first, so that a G that is kicked from there into the ring meanwhile is not missed.
     pub(crate) fn has_work(&self) -> bool {
         !self.next.is_empty() || self.ring.has_work()
     }

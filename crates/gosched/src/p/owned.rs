@@ -1,4 +1,5 @@
-//! Possession of a P is a value: [`OwnedP`], neither `Copy` nor `Send`. Whoever has it is the P's only owner.
+//! Possession of a P is a value: [`OwnedP`], neither `Copy` nor `Send`. Its holder is the P's only
+//! owner.
 //!
 //! A P that nobody works with rests in one of four places, and each gives the value back to one taker only:
 //!
@@ -9,7 +10,8 @@
 //! | a [`PMailbox`]: on its way to an M | `put`, before the M's note is woken | `take`, by the M after it |
 //! | its own status word: *blocking*, *stopped*, *dead* | [`OwnedP::rest`] | [`P::win`], a compare-and-swap |
 //!
-//! Each way orders memory, so the next owner sees what the last one did. All changes of a P's status are in this file.
+//! Each of these orders memory, so the next owner sees what the last one did. All changes of a P's
+//! status are in this file.
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -60,8 +62,8 @@ impl P {
                 Ordering::Relaxed,
             )
             .ok()?;
-        // SAFETY: only `rest` makes a P so, which gives the value up, and `new`, before there is one; the compare-and-swap has
-        // one winner.
+        // SAFETY: only `rest` stores such a status, and gives the value up, and `P::new`, before
+        // there is a value; the compare-and-swap has one winner.
         Some(unsafe { OwnedP::assume(self) })
     }
 }
@@ -94,8 +96,7 @@ impl PList {
     }
 }
 
-/// Room for one P that somebody gives to an M, who knows by its note, or by its start, that it is
-/// there.
+/// Room for one P that is given to an M. The M's note, or its start, tells it that the P is there.
 pub(crate) struct PMailbox(AtomicPtr<P>);
 
 impl PMailbox {
@@ -128,7 +129,7 @@ impl core::ops::Deref for OwnedP {
 }
 
 impl OwnedP {
-    /// The value, out of the place that it was in.
+    /// The value of a P, taken from the place where it rested.
     ///
     /// # Safety
     /// The P rested there, nobody else takes it from there, and no other `OwnedP` of it exists.
@@ -137,7 +138,7 @@ impl OwnedP {
         OwnedP(p, PhantomData)
     }
 
-    /// What anybody may touch.
+    /// What anybody may use.
     #[inline]
     pub(crate) fn shared(&self) -> &'static P {
         self.0
@@ -159,7 +160,7 @@ impl OwnedP {
         self.status.store(PStatus::Idle as u32, Ordering::Relaxed);
     }
 
-    /// Lets go of the P: it is anybody's who [wins](P::win) it.
+    /// Lets go of the P: it belongs to whoever [wins](P::win) it.
     #[inline]
     pub(crate) fn rest(self, how: Resting) {
         if how == Resting::Blocking {
@@ -173,8 +174,8 @@ impl OwnedP {
     /// The caches.
     #[inline]
     pub(crate) fn own(&mut self) -> &mut POwn {
-        // SAFETY: there is one `OwnedP` of this P (`OwnedP::assume`), and it is borrowed for as
-        // long.
+        // SAFETY: there is one `OwnedP` of this P (`OwnedP::assume`), and it is mutably borrowed
+        // for as long as the result.
         unsafe { &mut *self.0.own.get() }
     }
 
@@ -185,7 +186,8 @@ impl OwnedP {
         unsafe { self.0.ring.owner() }
     }
 
-    /// Puts a new or readied G in `runnext`; who was there goes to the ring's tail (S21). Returns what overflows.
+    /// Puts a new or readied G in `runnext`; the one that was there goes to the ring's tail (S21).
+    /// Returns what overflows.
     #[doc(alias = "runqput")]
     #[inline]
     pub(crate) fn put_next(&mut self, g: NonNull<G>, random: impl FnMut() -> u32) -> Option<Overflow> {
@@ -199,8 +201,9 @@ impl OwnedP {
         let owner = self.ring_owner();
         match owner.push(g) {
             Ok(()) => {
-                // A thief may have taken what kicked this one out: then only the ring's tail tells of it, and the look
-                // for sleepers that follows must not come before it.
+                // A thief may have taken the G that kicked this one out: then only the ring's tail
+                // shows this one, and the look for sleepers that follows must not come before that
+                // store.
                 sync::publish_fence();
                 None
             }
@@ -245,8 +248,8 @@ impl OwnedP {
         Some((g, pick::slice_of(Local::Ring)))
     }
 
-    /// Whether a slice that was handed on through `runnext` has been used up (S27). Looks at the clock once in many
-    /// picks.
+    /// Whether a slice that was passed on through `runnext` has been used up (S27). Looks at the
+    /// clock once in many picks; the first look only notes the time.
     #[inline]
     pub(crate) fn slice_is_over(&mut self) -> bool {
         if !pick::looks_at_clock(self.0.inherited.load(Ordering::Relaxed)) {
@@ -262,7 +265,7 @@ impl OwnedP {
         }
     }
 
-    /// Counts a pick: in `sched_tick`, unless it goes on with a running slice (S3).
+    /// Counts a pick: in `sched_tick` if it begins a time slice, in `inherited` if not (S3).
     #[inline]
     pub(crate) fn count_pick(&mut self, slice: Slice) {
         match slice {
@@ -301,8 +304,9 @@ fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Release);
 }
 
-/// Asks for the cache lines that the picks after this one will need: the saved registers' stack lines of the next
-/// G, the header of the one after the one after it (D3: a yield among 10,000 goroutines fell from 90 to 28 ns).
+/// Asks for cache lines that the next picks will need: of the next G the stack lines with its saved
+/// registers, of the third one the header (D3: a yield among 10,000 goroutines fell from 90 to 28
+/// ns).
 #[inline]
 fn prefetch(soon: Option<NonNull<G>>, later: Option<NonNull<G>>) {
     if let Some(g) = later {

@@ -1,4 +1,5 @@
-//! What the monitor remembers of a P, to tell for how long it has been the same. Nobody else touches it.
+//! What the monitor remembers of a P, to find out for how long it has not changed. Nobody else uses
+//! it.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -6,15 +7,15 @@ use crate::m::M;
 
 /// What the monitor last saw of a P.
 pub(crate) struct SeenP {
-    /// The count of picks at the last tick.
+    /// `sched_tick` at the monitor's last tick.
     glanced: AtomicU32,
     m: AtomicPtr<M>,
     sched_tick: AtomicU32,
-    /// When that tick was first seen.
+    /// When `sched_tick` was first seen.
     since: AtomicU64,
-    /// The thread's CPU time when the tick was first seen again; 0 until then.
+    /// The thread's CPU time when the monitor first asked for it in this tick; 0 until then.
     cpu: AtomicU64,
-    /// How long it had shown this tick when it was asked to yield; 0 if it was not.
+    /// How long the P had shown this tick when its goroutine was asked to yield; 0 if it was not.
     asked_at: AtomicU64,
     blocking_tick: AtomicU32,
     blocking_since: AtomicU64,
@@ -39,7 +40,7 @@ impl SeenP {
         }
     }
 
-    /// How long it had shown this tick when it was asked to yield, if it was.
+    /// How long the P had shown this tick when its goroutine was asked to yield, if it was.
     pub(crate) fn asked_at(&self) -> Option<u64> {
         Some(self.asked_at.load(Ordering::Relaxed)).filter(|at| *at > 0)
     }
@@ -48,14 +49,15 @@ impl SeenP {
         self.asked_at.store(unchanged, Ordering::Relaxed);
     }
 
-    /// Whether the P has been back in the scheduler since this was last asked.
+    /// Whether a time slice has begun on the P since this was last asked.
     pub(crate) fn has_moved(&self, tick: u32) -> bool {
         let before = self.glanced.load(Ordering::Relaxed);
         self.glanced.store(tick, Ordering::Relaxed);
         before != tick
     }
 
-    /// How long the P has shown this tick under this M; 0 if it is new. In an announced blocking call it shows no M.
+    /// How long the P has shown this tick under this M; 0 if either is new. In an announced
+    /// blocking call `m` is `None`, which counts as any M.
     pub(crate) fn unchanged_for(&self, m: Option<&M>, tick: u32, now: u64) -> u64 {
         let m = m.map_or(core::ptr::null_mut(), |m| core::ptr::from_ref(m).cast_mut());
         let before = self.m.load(Ordering::Relaxed);
@@ -73,8 +75,9 @@ impl SeenP {
         now.saturating_sub(self.since.load(Ordering::Relaxed))
     }
 
-    /// How long the goroutine has computed in this tick, by its thread's own time: one that the kernel did not run has not
-    /// used its slice up (D1). By the wall clock where the other can't be read.
+    /// How long the goroutine has computed in this tick, by its thread's own time: time in which
+    /// the kernel did not run it does not count (D1). By the wall clock where the thread's time
+    /// can't be read.
     pub(crate) fn computed(&self, cpu: u64, unchanged: u64) -> u64 {
         match (cpu, self.cpu.load(Ordering::Relaxed)) {
             (0, _) => unchanged,

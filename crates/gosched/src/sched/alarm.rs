@@ -1,12 +1,15 @@
-//! A timer that wakes a `future::block_on`: what a future of `future::hyper` that sleeps uses, if `block_on` polls it.
+//! A timer that wakes a `future::block_on`: used by the sleeps of `future::hyper` that `block_on`
+//! polls.
 //!
-//! Most sleeps are time-outs that are dropped long before they are over, one after the other in the same task. So a sleep that
-//! is dropped leaves its alarm armed, as its task's [`Spare`], and the next sleep of that task takes it over. If it rings too
-//! early, the sleep sees that it is not over and sets it again. So only the first of such time-outs arms a timer; each alarm
-//! may ring once too often.
+//! Most sleeps are time-outs that are dropped long before they end, one after the other in the same
+//! task. So a sleep that is dropped leaves its alarm armed, as its task's [`Spare`], and the task's
+//! next sleep takes it over. If it rings too early, the sleep sees that it is not over and sets it
+//! again. So of many such time-outs only the first arms a timer, unless a later one is to end
+//! earlier or the alarm has rung.
 //!
-//! Invariants: while armed, the timer neither moves nor is freed: it is in a box whose drop disarms it. Its waker keeps alive the
-//! task that it notifies. A task's spare alarm is a reference cycle, which ends when `block_on` closes the place.
+//! Invariants: while armed, the timer neither moves nor is freed: it is in a box whose drop disarms
+//! it. The alarm's waker keeps the task that it notifies alive. A task's spare alarm is a reference
+//! cycle, which is broken when `block_on` closes the place.
 
 use core::pin::Pin;
 use core::ptr::NonNull;
@@ -19,7 +22,7 @@ use super::task::own_task;
 use super::{Visitor, arm_here};
 use crate::timers::{Action, TimerNode};
 
-/// Wakes a task, once, at a time or before.
+/// Wakes a task, once, at a given time or earlier.
 pub(crate) struct Alarm {
     timer: TimerNode,
     /// When it rings, if it is armed.
@@ -28,7 +31,8 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// An alarm that will wake the task of this waker, at `when` or before; `None` if the waker is not of `block_on`.
+    /// An alarm that will wake the task of this waker, at `when` or earlier; `None` if it is not a
+    /// waker of `block_on`.
     pub(crate) fn set(waker: &Waker, when: u64) -> Option<Pin<Box<Alarm>>> {
         let task = own_task(waker)?;
         // SAFETY: the task lives as long as the waker.
@@ -53,7 +57,7 @@ impl Alarm {
         self.waker.will_wake(waker)
     }
 
-    /// Sets it to ring at `when` or before.
+    /// Sets it to ring at `when` or earlier.
     pub(crate) fn ring_by(self: Pin<&mut Alarm>, when: u64) {
         if self.timer.is_armed() && self.when.load(Ordering::Relaxed) <= when {
             return;
@@ -61,7 +65,8 @@ impl Alarm {
         let _visitor = Visitor::enter();
         let _ = self.timer.disarm();
         self.when.store(when, Ordering::Relaxed);
-        // SAFETY: in no heap since just now, and nobody else can arm it; in a box, disarmed before that goes.
+        // SAFETY: just disarmed, so in no heap, and nobody else can arm it; it is in a box whose
+        // drop disarms it first.
         unsafe { arm_here(&self.timer, when) };
     }
 
@@ -127,7 +132,7 @@ impl Spare {
             let _visitor = Visitor::enter();
             core::mem::replace(&mut *self.0.lock(), SpareState::Closed)
         };
-        // Only now: this enters the runtime too, and frees.
+        // Only now, outside the runtime: this enters it, and frees.
         drop(last);
     }
 }

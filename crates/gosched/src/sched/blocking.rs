@@ -1,8 +1,10 @@
-//! Announced blocking calls (S19): the M lets go of its P by one store, and gets it back by one CAS if nobody took it.
+//! Announced blocking calls (S19): the M lets go of its P by a store to the P's status, and gets it
+//! back by a CAS there if nobody took it.
 //!
-//! Order on the way in: the G's status, then the ownership word says BLOCKING (so that takers leave the M alone), then the
-//! P's status. From there on the P belongs to whoever wins it by `P::win`: this M, the monitor, a stop of the world. On the
-//! way out without the old P: any idle one, else the goroutine queues and the M sleeps.
+//! Order on the way in: the G's status, then the ownership word says BLOCKING (so that takers leave
+//! the M alone), then the P's status. From there on the P belongs to whoever wins it by `P::win`:
+//! this M, the monitor, a stop of the world, or another M that had it before. On the way out, if
+//! the old P is gone: any idle one, else the goroutine queues and the M goes to g0.
 //!
 //! Inside the call the goroutine has no P. A call into the library that does not move acts as from a foreign thread; one
 //! that moves leaves the blocking state first, and `Worker::finish` goes back into it (D1).
@@ -20,8 +22,8 @@ pub(crate) struct Blocking {
 }
 
 impl Blocking {
-    /// Begins one. `None` on a thread that is not ours, and for whoever has stopped the world: there is nothing to let
-    /// go of.
+    /// Begins one. A moving call. `None` on a thread that is not ours, and for whoever has stopped
+    /// the world: there is no P to let go of. Panics if too many are nested.
     #[inline]
     pub(crate) fn enter() -> Option<Blocking> {
         let worker = Worker::enter_moving().ok()??;
@@ -55,7 +57,7 @@ impl Drop for Blocking {
 pub(super) fn reenter(mut worker: Worker) {
     let Some(p) = worker.p() else { return };
     if p.next.peek().is_some() {
-        // It won't be run as soon as it was hoped for (D9).
+        // It won't be run soon, so it may not wait for this P (D9).
         policy::runnext_waits(p);
         SCHED.wake_p();
     }
@@ -64,7 +66,8 @@ pub(super) fn reenter(mut worker: Worker) {
     worker.lend_p();
 }
 
-/// Out of the blocking call, inside the runtime: with the old P, any idle one, or after a while in the queue.
+/// Out of the blocking call, inside the runtime: returns with the old P, with any idle one, or
+/// after a wait in the global queue.
 #[inline(always)]
 pub(super) fn leave(mut worker: Worker, g: &'static G) -> Worker {
     g.exit_syscall();

@@ -1,14 +1,15 @@
 //! The seam as primitives with a lock use it: channels, locks, sockets.
 //!
-//! A call enters ([`Caller::enter_moving`], or [`Visitor::enter`] if it never waits), takes the primitive's lock, and does
-//! what can be done at once. Then it releases the lock, wakes whom it has to, and leaves, which is all
-//! [`Inside::conclude`]; or it makes its waiter known under that lock, releases it, and waits ([`Caller::wait`],
-//! [`Caller::wait_ticket`]). The primitive's locks are `gosched_primitives::Lock`s, held inside the runtime only: their
-//! holder can't lose its P or be switched out.
+//! A call enters ([`Caller::enter_moving`], or [`Visitor::enter`] if it never waits), takes the
+//! primitive's lock, and does what can be done at once. Then it releases the lock, wakes those
+//! whose waits it has ended, and leaves, all by [`Inside::conclude`]; or it makes its waiter known
+//! under that lock, releases it, and waits ([`Caller::wait`], [`Caller::wait_ticket`]). The
+//! primitive's locks are `gosched_primitives::Lock`s, held inside the runtime only: their holder
+//! can't lose its P or be switched out.
 //!
-//! Invariants: no user code runs between entering and leaving. Whoever is woken inside is woken through the caller's or
-//! visitor's `wake`, which puts a goroutine in this P's `runnext`; an async waker is foreign code, and comes back to be
-//! called after leaving.
+//! Invariants: no user code runs between entering and leaving. Waits are ended inside by the
+//! caller's or visitor's `wake`, which puts a goroutine in this P's `runnext`, and returns an async
+//! waker, which is foreign code, to be called after leaving.
 
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -28,16 +29,17 @@ use crate::timers::{Action, TimerNode};
 
 /// "I am inside the runtime, for one operation of a primitive": what a [`Caller`] and a [`Visitor`] have in common.
 pub(crate) trait Inside: Sized {
-    /// Ends somebody's wait. A waker that is returned is to be called after leaving.
+    /// Ends a wait. A waker that is returned is to be called after leaving.
     #[must_use = "an async task is woken by its waker, outside"]
     fn wake(&mut self, waiter: Waiter) -> Option<Waker>;
 
     /// Leaves without having waited.
     fn leave(self);
 
-    /// The end of an operation that did not wait, in the order that it has to have: releases the primitive's lock, which is
-    /// what `locked` holds (`()` if it is free already), so that nobody who is woken finds it held; wakes those whose waits
-    /// the operation has ended; leaves. The wakers that are returned are to be called now.
+    /// The end of an operation that did not wait, in the required order: releases the primitive's
+    /// lock, which `locked` holds (`()` if it is free already), so that nobody who is woken finds
+    /// it held; wakes those whose waits the operation has ended; leaves. The caller then calls the
+    /// wakers that are returned.
     #[inline(always)]
     #[must_use = "an async task is woken by its waker, outside"]
     fn conclude<L, const N: usize>(mut self, locked: L, woken: [Option<Waiter>; N]) -> [Option<Waker>; N] {
@@ -61,7 +63,7 @@ pub(crate) struct Visitor(Option<Worker>);
 pub(crate) enum Interruptible {
     /// `time::sleep`, I/O, and the forms of waits that say so in their type (`*_ctx`).
     Yes,
-    /// Whatever keeps its promise: sends, receives, selects, locks, joins, `park`.
+    /// All other waits: sends, receives, selects, locks, joins, `park`.
     No,
 }
 
@@ -74,15 +76,15 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Until it is ended by whom it waits for.
+    /// No limit: until the primitive ends it.
     pub(crate) const NONE: Limit = Limit { deadline: None, interruptible: Interruptible::No };
 
-    /// Until the context of whoever waits ends, or the time is up.
+    /// Until the waiter's context ends, or the time is up.
     pub(crate) const fn of_context(deadline: Option<u64>) -> Limit {
         Limit { deadline, interruptible: Interruptible::Yes }
     }
 
-    /// Until `deadline`, whatever becomes of the context.
+    /// Until `deadline`; the context does not matter.
     pub(crate) const fn until(deadline: u64) -> Limit {
         Limit { deadline: Some(deadline), interruptible: Interruptible::No }
     }
@@ -92,7 +94,7 @@ impl Limit {
         self.deadline.is_none() && self.interruptible == Interruptible::No
     }
 
-    /// Whether a wait would end at once, for the caller. Outside the runtime.
+    /// Whether a wait of the caller would end at once. Outside the runtime.
     pub(crate) fn is_over(self) -> bool {
         self.deadline.is_some_and(|when| when <= now())
             || (self.interruptible == Interruptible::Yes && context_has_ended())
@@ -153,7 +155,8 @@ impl Visitor {
         self.0.as_ref().is_some_and(Worker::has_p)
     }
 
-    /// Blocks the thread until `parker` is woken: the P goes to somebody else at once, who may be the one to wake it.
+    /// Blocks the thread until `parker` is woken. The P is handed off at once: whoever wakes the
+    /// parker may need it.
     pub(crate) fn block(self, parker: &ThreadParker) {
         if let Some(worker) = self.0 {
             SCHED.give_p_away(worker);
@@ -174,7 +177,7 @@ impl Caller {
         Ok(Caller(worker))
     }
 
-    /// Enters once more, for a call that has asked before it changed anything.
+    /// Enters for a call that asked whether it may wait before it changed anything.
     #[inline]
     pub(crate) fn enter_by(may_wait: &MayWait) -> Caller {
         Caller(may_wait.enter())
@@ -200,8 +203,8 @@ impl Caller {
         });
     }
 
-    /// As [`wait`](Caller::wait), if `publish` does not find that there is nothing to wait for. It runs inside the runtime:
-    /// it must not block, allocate (on a goroutine) or run user code.
+    /// As [`wait`](Caller::wait), but does not wait if `publish` refuses. It runs inside the
+    /// runtime: it must not block, allocate (on a goroutine) or run user code.
     #[inline(always)]
     pub(crate) fn wait_unless(self, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
         match self.0 {
@@ -216,8 +219,8 @@ impl Caller {
     /// Under a context that has already ended, an interruptible wait ends at once, unless somebody else has ended it by
     /// then.
     ///
-    /// Afterwards those that did not claim it may still know the ticket: the caller sees to it that they forget it before
-    /// it goes away.
+    /// Afterwards those that did not claim the ticket may still know it: the caller makes them
+    /// forget it before it goes away.
     pub(crate) fn wait_ticket(
         self,
         reason: WaitReason,
@@ -229,15 +232,16 @@ impl Caller {
             Some(worker) => park_ticket(worker, reason, limit, ticket, publish),
             None => block_thread_ticket(limit, ticket, publish),
         }
-        // The wait is over, so somebody has claimed it.
+        // The wait is over, so the ticket was claimed.
         ticket.outcome().unwrap_or(TIMED_OUT)
     }
 }
 
-/// A wait's place among those that its context ends. Why no end is missed, and why nobody touches the place after this
-/// frame is gone, is argued in `Interrupts` (`gosched-primitives`); here its conditions are kept: the wait is registered once its
-/// ticket has its waiter, and unregistered unless it was the context that ended it. The context lives meanwhile, because it
-/// is current for whoever waits, who alone could change that.
+/// A wait's place among those that its context ends. Why no end is missed, and why nobody touches
+/// the place after this frame is gone, is argued in `Interrupts` (`gosched-primitives`); its
+/// conditions are kept here: the wait is registered after its ticket has the waiter, and
+/// unregistered unless the context ended it. The context lives meanwhile, because it is the
+/// waiter's current one, which only the waiter could change.
 struct Interruption<'a> {
     context: Option<&'a Interrupts<Waiter>>,
     place: Interrupt<Waiter>,
@@ -264,7 +268,7 @@ impl<'a> Interruption<'a> {
         }
     }
 
-    /// When the wait is over, inside the runtime.
+    /// When the wait is over. Inside the runtime, or on a foreign thread.
     fn leave(&self, ended: Option<Outcome>) {
         if let Some(context) = self.context
             && ended != Some(INTERRUPTED)
@@ -324,7 +328,7 @@ fn sleep_ticket(parker: &ThreadParker, deadline: Option<u64>, ticket: &Ticket) {
     let Some(when) = deadline else { return parker.sleep() };
     let left = Duration::from_nanos(when.saturating_sub(now()));
     if parker.sleep_timeout(left) == Wake::TimedOut && ticket.claim(TIMED_OUT).is_none() {
-        // Somebody came first; the wake-up is on its way.
+        // Another claim came first; its wake-up is on its way.
         parker.sleep();
     }
 }

@@ -1,19 +1,23 @@
-//! Whether any goroutine can ever run again (S48). Asked by the monitor before it sleeps, which it is woken to do by every P
-//! that gets busy and every foreign thread that begins to wait.
+//! Whether any goroutine can ever run again (S48). The monitor asks before it sleeps without ticks.
+//! It is woken, and so asks again later, by every P that becomes busy and every foreign thread that
+//! begins to wait.
 //!
-//! What is asked: all Ps idle and nobody searching; nothing queued or held back; no goroutine without a P; no timer; nobody
-//! waiting for I/O; every header *waiting* or without a goroutine; and no thread in the process but ours and
-//! those that wait, without limit, in our calls. Goroutines that wait for a stack are as good as waiting: if that is all that is
-//! left, the process is out of stacks (D4).
+//! What is asked: the world not stopped; all Ps idle and no M searching; nothing queued or held
+//! back; no goroutine in user code or a blocking call without a P; no timer; nobody waiting for
+//! I/O; every header *waiting* or without a goroutine; and no thread in the process but ours and
+//! those that wait, without limit, in our calls. Goroutines that wait for a stack are runnable, but
+//! can't run: if only those are left, the process is out of stacks (D4).
 //!
 //! The argument why there is no false alarm. These are many places, looked at one after the other, between which
 //! activity might hop: a goroutine wakes another one that was looked at already, then waits. So the evidence is taken
 //! before and after, and must be the same:
-//! - all Ps idle at both ends, and none taken off the idle list in between: then no goroutine ran with a P, and none
-//!   without one changed its status, since that needs a P, and all of them were to be had. So the headers that were found
-//!   waiting one after the other were so all at once.
-//! - the same foreign threads waiting, without one having been woken (each is uncounted by whoever wakes it): if in
-//!   between the process had just so many threads more than we have, all others were asleep at that moment.
+//! - all Ps idle at both ends, and none taken off the idle list in between: then no goroutine ran
+//!   with a P in between; and none changed its status without a P, because one that is without
+//!   takes an idle P first, and all were idle. So the headers that were found waiting one after the
+//!   other were waiting all at the same time.
+//! - the same foreign threads waiting, without one having been woken (each is uncounted by whoever
+//!   wakes it): if in between the process had just as many threads more than ours, all of those
+//!   were asleep at that moment.
 //!
 //! At that moment, then, nobody was left who could do anything.
 //!
@@ -42,9 +46,9 @@ use crate::sys::thread;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Deadlock {
-    /// Somebody can run, or nobody waits.
+    /// A goroutine can run, or nobody waits, or the detector is switched off.
     No,
-    /// No goroutine can, but there are threads that may wake one.
+    /// No goroutine can, but there may be threads that can wake one.
     ThreadsInTheWay,
     /// All goroutines are asleep for ever.
     Yes,
@@ -76,7 +80,8 @@ impl Sched {
             return Deadlock::No;
         }
         match can_run {
-            // Switched off, by who knows of somebody else to wake them: out of stacks is another matter.
+            // Switched off, by a user who knows of something else that wakes them. Out of stacks is
+            // reported all the same.
             0 if !debug::get().deadlock => Deadlock::No,
             0 => Deadlock::Yes,
             _ => Deadlock::OutOfStacks,
@@ -92,7 +97,7 @@ impl Sched {
         Some(Evidence { idle_ps_taken, foreign: Foreign::now(), stackless: self.stackless() })
     }
 
-    /// The evidence, if by the scheduler's own books nobody can run.
+    /// The evidence, if by the scheduler's own counts no goroutine can run.
     fn nobody_can_run(&self) -> Option<Evidence> {
         let evidence = self.evidence()?;
         let elsewhere = [&self.computing_without_p, &self.lost_to_blocking, &self.left_in_calls];

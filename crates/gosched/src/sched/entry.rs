@@ -1,8 +1,9 @@
 //! Into the runtime and out again (D1).
 //!
-//! Invariant: while a [`Worker`] lives, `in_rt` is 1 and its P cannot be taken (but for one without a P that waits at the gate of a
-//! stopped world: there it is 0). It is dropped before any user code runs. A call
-//! that may move the goroutine to another thread consumes its worker, and has the one of the thread that it resumes on.
+//! Invariant: while a [`Worker`] lives, `in_rt` is 1 and its P cannot be taken. (The exception is
+//! one without a P that waits at the gate of a stopped world: there `in_rt` is 0.) A worker is
+//! dropped before any user code runs. A call that may move the goroutine to another thread consumes
+//! its worker, and returns that of the thread on which it resumes.
 
 use gosched_primitives::{Entered, Intr, Settled};
 
@@ -18,15 +19,16 @@ impl Worker {
     pub(crate) fn enter() -> Option<Worker> {
         let m = current::current()?;
         match m.owner.enter() {
-            // SAFETY: this M's thread has just entered; nothing is the matter, so it has its P.
+            // SAFETY: this M's thread has just entered; the word was NONE, so it has its P.
             Entered::Fast => Some(unsafe { Worker::assume(m, HasP::Yes) }),
             Entered::Slow => Some(Worker::enter_slow(m)),
             Entered::Nested => nested(),
         }
     }
 
-    /// A request to yield stays for the next moving call, unless the monitor insists: then the P goes. For a lost P an idle
-    /// one is taken, if there is one: that moves nobody. Else the call does without, as a foreign thread's would.
+    /// Keeps a request to yield for the next moving call, unless the monitor insists: then hands
+    /// off the P. If the P was lost, takes an idle one, if there is one: that moves nobody. Else
+    /// the call has no P, as on a foreign thread.
     #[cold]
     fn enter_slow(m: &'static M) -> Worker {
         let (has_p, asked) = match m.owner.found() {
@@ -58,8 +60,9 @@ impl Worker {
         worker
     }
 
-    /// Enters for a call in which the goroutine may change threads: honours a request to yield (S39), gets a P back
-    /// if it was lost. `None` on a thread that is not ours. Whoever has stopped the world does not enter.
+    /// Enters for a call in which the goroutine may change threads: honours a request to yield
+    /// (S39), and gets a P if its own was lost. `None` on a thread that is not ours. An error for
+    /// whoever has stopped the world, who does not enter.
     #[inline(always)]
     pub(crate) fn enter_moving() -> Result<Option<Worker>, StoppedWorld> {
         let Some(m) = current::current() else {
@@ -83,7 +86,8 @@ impl Worker {
         }
     }
 
-    /// `None` for whoever has stopped the world, which is not inside then. (Two words, returned in registers.)
+    /// `None` for whoever has stopped the world; it has left the runtime then. (The result is two
+    /// words, returned in registers.)
     #[cold]
     fn enter_moving_slow(m: &'static M) -> Option<Worker> {
         if m.has_stopped_world() {
@@ -120,7 +124,8 @@ impl Worker {
         })
     }
 
-    /// Ends a moving call: back to user code, and back into the blocking call that it was made from, if any (D1).
+    /// Ends a moving call: returns to user code, and to the blocking call from which it was made,
+    /// if any (D1).
     #[inline(always)]
     pub(crate) fn finish(self) {
         if self.g().blocking_depth() > 0 {
@@ -134,7 +139,8 @@ impl Worker {
     }
 }
 
-/// Gets a P for a goroutine that has none: an idle one, or its turn in the global queue (D1).
+/// Gets a P for a goroutine that has lost its own: an idle one, or else the goroutine queues
+/// globally until an M with a P picks it (D1).
 fn regain(mut worker: Worker, g: &'static G) -> Worker {
     worker.forget_p();
     match SCHED.take_idle_p() {

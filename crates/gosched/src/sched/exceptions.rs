@@ -1,13 +1,15 @@
 //! Exceptional conditions in one word, so that a pick normally looks at one thing only.
 //!
-//! Invariants: STOP is set and cleared under `SCHED.lock`; whoever holds that lock and finds it clear may hand out idle Ps.
-//! PRESSURE is the monitor's. MIGRATE is set at the start, or never.
+//! Invariants: STOP is set and cleared under `SCHED.lock`; whoever holds that lock and finds it
+//! clear may hand out idle Ps. PRESSURE is written by the monitor alone. MIGRATE is set at the
+//! start, or never.
 
 use gosched_primitives::Conditions;
 
-/// The world is to stand still, or does (S42).
+/// The world is stopped, or is to be (S42).
 const STOP: u32 = 1;
-/// Goroutines that compute have used up their slices while others waited: those that have not run yet stand behind.
+/// Goroutines that compute have used up their slices while others waited: those that have not run
+/// yet queue behind woken ones.
 const PRESSURE: u32 = 2;
 /// Every moving call moves (`GOSCHED_DEBUG=migrate=1`).
 const MIGRATE: u32 = 4;
@@ -19,9 +21,9 @@ impl Exceptions {
         Exceptions(Conditions::none())
     }
 
-    /// Whether the world is to be stopped. A hint but under `SCHED.lock`, and to those who have no
-    /// P (`stop_world.rs`): if one of those finds the bit clear after a stop, it sees what was done
-    /// meanwhile.
+    /// Whether the world is to be stopped. A hint, except under `SCHED.lock`, and for an M without
+    /// a P that has entered (`stop_world.rs`): one that finds the bit clear after a stop sees what
+    /// was done during it.
     #[inline]
     pub(super) fn is_stopping(&self) -> bool {
         self.0.has(STOP)
@@ -31,7 +33,7 @@ impl Exceptions {
         self.0.set(STOP, on);
     }
 
-    /// Whether goroutines that have not run yet stand behind those that were woken.
+    /// Whether goroutines that have not run yet queue behind those that were woken.
     #[inline]
     pub(super) fn is_under_pressure(&self) -> bool {
         self.0.has(PRESSURE)

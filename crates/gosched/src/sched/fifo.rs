@@ -1,11 +1,11 @@
 //! A growing ring of pointers: the body of the global run queue.
 //!
-//! An array, not a list through the Gs, because a P takes its share of up to 128 at once, under the lock: walking so many
-//! headers that another core has just written took microseconds, copying their addresses takes tens of nanoseconds
-//! (151 ns a yield with the list: docs/design.md#the-global-queue-is-in-shards).
+//! An array, not a list through the Gs, because a P takes its share of up to 128 at once, under the
+//! lock: walking so many headers that another core has just written takes far longer than copying
+//! their addresses (figures: docs/design.md#the-global-queue-is-in-shards).
 //!
-//! The memory comes from the system, not from Rust's allocator, which may be somebody else's code; it doubles when full
-//! and is kept.
+//! The memory comes from the system, not from Rust's allocator, which may be the user's code; it
+//! doubles when full, and is never given back.
 
 use core::ptr::NonNull;
 
@@ -24,7 +24,8 @@ pub(super) struct Fifo {
     tail: usize,
 }
 
-// SAFETY: owns its memory; the Gs are type-stable and sent along with it by whoever holds the lock.
+// SAFETY: it owns its memory; its Gs are type-stable, and are owned by the queue that it is part
+// of.
 unsafe impl Send for Fifo {}
 
 impl Fifo {

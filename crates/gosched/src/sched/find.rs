@@ -1,11 +1,12 @@
 //! Where the next goroutine comes from (S25, S26).
 //!
-//! The argument why no work is missed. Whoever queues work then looks at `idle`; if a P is idle and nobody spins, it
-//! wakes an M. An M that gives up first puts its P on the idle list and takes back its spinning, then looks at every queue
-//! once more. Both write before they read, in one total order (SeqCst): so either the publisher sees an idle P and
-//! no spinner, or the M sees the work. An M that did not spin looks again too: the "spinner" because of which it did
-//! not search may have been no more than a waker's claim that is given back (`idle.rs`). One kind of work is queued without that
-//! look: a lone G in a trusted `runnext` (`policy/trust.rs`), which the monitor looks after.
+//! The argument why no work is missed. Whoever queues work then looks at `idle`; if a P is idle and
+//! nobody spins, it wakes an M. An M that gives up first puts its P on the idle list and takes back
+//! its spinning, then looks at every queue once more. Both write before they read, in one total
+//! order (SeqCst): so either the publisher sees an idle P and no spinner, or the M sees the work.
+//! An M that did not spin looks again too: the spinner because of which it did not search may have
+//! been only a waker's claim, which is given back (`idle.rs`). One kind of work is queued without
+//! that look: a lone G in a trusted `runnext` (`policy/trust.rs`), at which the monitor looks.
 
 use core::ptr::NonNull;
 
@@ -17,16 +18,16 @@ use crate::g::G;
 use crate::m::{G0, M, OwnM, Worker};
 use crate::p::{OwnedP, P, PStatus, Slice};
 
-/// What a second look came to.
+/// The result of a second look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Second {
     /// There is work, and the M has a P again.
     Work,
-    /// There is none, or no P to do it with.
+    /// There is no work, or no idle P to run it with.
     Nothing,
 }
 
-/// How long a thief waits before it takes `runnext` from a P that runs: about 3 µs of pauses.
+/// How long a thief waits before it takes `runnext` from a P that runs, in pauses: a few µs.
 const RUNNEXT_PAUSES: u32 = 80;
 
 impl Sched {
@@ -77,7 +78,8 @@ impl Sched {
         }
     }
 
-    /// The second look of an M that has just given up its P: with work anywhere and a P to be had, it searches again.
+    /// The second look of an M that has just given up its P: if there is work anywhere, and an idle
+    /// P, it takes that P and searches again.
     fn look_again(&self, worker: &mut Worker) -> Second {
         if self.is_work_queued() && self.spin_again(worker) {
             return Second::Work;
@@ -90,7 +92,8 @@ impl Sched {
         self.runq_len() > 0 || self.all_p().any(P::has_work)
     }
 
-    /// Gets an idle P and searches once more; `false` if no P is idle: then those who have them will see to it.
+    /// Takes an idle P, as a spinner, to search once more. `false` if no P is idle: then those that
+    /// are busy look at the queues before they become idle.
     fn spin_again(&self, worker: &mut Worker) -> bool {
         let Some(p) = self.take_idle_p() else { return false };
         worker.acquire_p(p);
@@ -98,7 +101,8 @@ impl Sched {
         true
     }
 
-    /// Takes half of somebody's ring (S26). Only as a spinner, and there are few of those (S30).
+    /// Steals half of another P's ring (S26); in the last round also runs its timers, or takes its
+    /// `runnext`. Only as a spinner, and not all may spin (S30).
     #[doc(alias = "stealWork")]
     pub(super) fn steal_work(&self, m: &mut OwnM, p: &mut OwnedP) -> Option<NonNull<G>> {
         let order = self.start_to_steal(m)?;
@@ -119,7 +123,8 @@ impl Sched {
         None
     }
 
-    /// Makes the M a spinner, if there may be one more; the order in which it visits the others' rings.
+    /// Makes the M a spinner, if there may be one more; returns the orders in which it may visit
+    /// the others' rings.
     pub(super) fn start_to_steal(&self, m: &M) -> Option<&StealOrder> {
         if !m.is_spinning() {
             m.set_spinning(self.idle.try_start_spinning(self.procs())?);
@@ -138,12 +143,13 @@ impl Sched {
     }
 }
 
-/// Takes the older half of a ring into that of `p`; returns one of them.
+/// Moves the older half of a ring into that of `p`, except one G, which it returns.
 pub(super) fn steal_half(p: &mut OwnedP, victim: &P) -> Option<NonNull<G>> {
     p.ring_owner().steal_from(&victim.ring)
 }
 
-/// Takes a P's `runnext`, after a moment in which a P that runs has probably run it itself.
+/// Takes a P's `runnext`; if the P is running, only after a pause in which it has probably run that
+/// G itself.
 fn steal_runnext(victim: &P) -> Option<NonNull<G>> {
     if !waits_in_runnext(victim) {
         return None;
@@ -153,7 +159,7 @@ fn steal_runnext(victim: &P) -> Option<NonNull<G>> {
     Some(g)
 }
 
-/// Whether a G is in `runnext`, and of a P that runs not just for a moment.
+/// Whether a G is in `runnext`; if the P is running, whether it is still there after a pause.
 pub(super) fn waits_in_runnext(p: &P) -> bool {
     let Some(seen) = p.next.peek() else { return false };
     if p.status() == PStatus::Running {

@@ -1,4 +1,4 @@
-//! Memory that is given back (S15, S41): what the monitor does every few minutes.
+//! Giving memory back to the system (S15, S41): what the monitor does every few minutes.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -10,8 +10,8 @@ use crate::clock::NEVER;
 use crate::g::G;
 
 impl Sched {
-    /// Gives back the memory of cached stacks, but for the top page of each: those in the pool, and those of Ps that are idle.
-    /// Returns how many bytes.
+    /// Gives back the memory of cached stacks, except the top page of each: of those in the pool,
+    /// and of those cached by idle Ps. Returns how many bytes.
     pub(crate) fn tidy_caches(&self) -> usize {
         self.gather_stacks();
         self.stacks.trim_all()
@@ -23,7 +23,7 @@ impl Sched {
             let Some(mut p) = self.take_idle_p() else { break };
             p.own().stacks.drain(&self.stacks);
             self.put_idle_p_last(p);
-            // As everybody who gives up a P.
+            // As every M that gives up a P.
             if self.is_work_queued() {
                 self.wake_p();
             }
@@ -34,8 +34,9 @@ impl Sched {
         }
     }
 
-    /// Gives back what lies well below the stack pointers of some of the goroutines: those whose wait has lasted for a time
-    /// in `waited`. Returns how many bytes, and whether these were the last.
+    /// Gives back what lies well below the stack pointers of those of the goroutines `which` whose
+    /// wait has lasted for a time in `waited`. Returns how many bytes, and whether these were the
+    /// last goroutines.
     pub(crate) fn tidy_parked(&self, which: Range<usize>, waited: &Range<Duration>) -> (usize, bool) {
         let mut seen = 0;
         let looked_at = self.all_g().skip(which.start).take(which.len()).inspect(|_| seen += 1);
@@ -49,8 +50,8 @@ fn trim_parked(g: &G, waited: &Range<Duration>) -> usize {
     if scan.status() != Status::Waiting || !waited.contains(&g.waited()) {
         return 0;
     }
-    // SAFETY: it waits, and while we hold the scan bit nobody makes it runnable. So its registers are saved, nobody uses the
-    // stack, and nobody has business below its stack pointer.
+    // SAFETY: it waits, and while we hold the scan bit nobody makes it runnable. So its registers
+    // are saved, nobody runs on the stack, and nothing below its stack pointer is in use.
     unsafe {
         match &*g.stack.get() {
             Some(stack) => stack.trim_below((*g.buf.get()).sp()),

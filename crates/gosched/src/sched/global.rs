@@ -1,17 +1,22 @@
-//! The global run queue (S4): of any length, in shards and two classes.
+//! The global run queue (S4): of any length, in three classes, the first of them in shards.
 //!
-//! **Shards.** Every yield goes through this queue (S17), so one lock around it makes two Ps that yield wait for each
-//! other's cache lines. Each P puts into a shard of its own; whoever takes a share takes from every shard in proportion,
-//! so the whole is first in, first out but for the order between Ps, which no one can see. With one P there is one shard.
+//! **Shards.** Every yield goes through this queue (S17), so one lock around it makes two Ps that
+//! yield wait for each other's cache lines. So what was woken is in shards: each P puts into its
+//! own (with more Ps than shards, several share one), and a P that takes a share takes from every
+//! shard in proportion. The whole is first in, first out, except for the order between shards. With
+//! one P there is one shard.
 //!
-//! **Classes.** What was preempted, or lost its P, stands behind what was woken: a goroutine that computes has had its
-//! turn, one that was woken waits for its first (D1). While that happens at all (*pressure*, see `sysmon`), goroutines that
-//! have not run yet stand between the two: any of them may turn out to compute for long. Lest the lower classes wait for ever,
-//! every so many times one of them leads. They are taken one at a time, so that none waits in a ring before one that is woken
-//! later.
+//! **Classes.** Goroutines that were preempted, or lost their P, queue behind those that were
+//! woken: one that computes has had its turn, one that was woken has not (D1). While there are such
+//! (*pressure*, `policy/pressure.rs`), goroutines that have not run yet form a third class, also
+//! behind the woken ones: any of them may turn out to compute for long. So that the two lower
+//! classes don't wait for ever, every fourth grab that finds one of them not empty takes from it
+//! first; the two take turns. They are taken one at a time, so that none waits in a ring ahead of
+//! one that is woken later.
 //!
-//! Invariant: a shard's `size` is written under its lock, after the change it tells of, and read without. It is the
-//! publisher's half of the wake-up protocol: stored SeqCst before the look for sleepers.
+//! Invariant: a shard's `size` is written under its lock, after the change that it counts, and read
+//! without the lock. It is the publisher's half of the wake-up protocol: stored SeqCst before the
+//! look for sleepers.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -25,11 +30,11 @@ use crate::g::G;
 /// Where in the queue a goroutine belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueClass {
-    /// Woken, or yielded of its own will; without pressure also new.
+    /// Woken, or yielded by its own call; without pressure also new.
     Woken,
     /// New, under pressure.
     Fresh,
-    /// Asked to yield, or back without a P.
+    /// Asked to yield, or in need of a P after it lost its own.
     Preempted,
 }
 
@@ -50,13 +55,13 @@ impl Shard {
         self.size.load(Ordering::SeqCst)
     }
 
-    /// Changes the contents, then says how many there are.
+    /// Changes the contents, then stores their number.
     #[inline]
     fn change<R>(&self, f: impl FnOnce(&mut Fifo) -> R) -> R {
         let mut fifo = self.fifo.lock();
         let result = f(&mut fifo);
-        // ORDERING: SeqCst: before the publisher's look at the idle word; partner is `len`. After the change: what was
-        // taken must be seen in a ring before it is missed here.
+        // ORDERING: SeqCst: before the publisher's look at the idle word; partner is `len`. After
+        // the change: what was taken must be visible in a ring before it is missing here.
         self.size.store(fifo.len(), Ordering::SeqCst);
         result
     }
@@ -114,8 +119,9 @@ impl GlobalQueue {
         });
     }
 
-    /// Before the number of Ps becomes `procs`: what lies in shards that will not be looked at any more goes to the first.
-    /// While the world is stopped: those without a P only ever put into the first one.
+    /// Before the number of Ps becomes `procs`: moves what lies in shards that will not be used any
+    /// more to the first. Called while the world is stopped: threads without a P put into the first
+    /// shard only.
     pub(super) fn gather(&self, procs: usize) {
         for shard in &self.woken[self.shards(procs).len()..] {
             let n = shard.len();
@@ -163,7 +169,7 @@ impl GlobalQueue {
     }
 }
 
-/// Takes one of the first that has any, if `left` allows; returns how many.
+/// Takes one G from the first of the two that has any, if `left` allows; returns how many it took.
 fn take_one(lower: [&Shard; 2], left: usize, sink: &mut impl FnMut(NonNull<G>)) -> usize {
     lower.iter().map(|shard| shard.take(left.min(1), sink)).find(|taken| *taken > 0).unwrap_or(0)
 }

@@ -1,10 +1,11 @@
 //! A goroutine's last steps (S9).
 //!
-//! The order at the end, and why: destructors of goroutine-locals, and of its context if nobody else has it, as user
-//! code. Then, inside the runtime, the G is laid down: *dead*, no longer the M's current one, its stack in the M's
-//! hands. Only then `JoinWord::finish`, after which the header may be somebody else's at once; what still runs needs
-//! only the M and the stack under it. If finishing turns out to need user code (a result nobody wants, a waker), the G
-//! is taken up again for that long.
+//! The order at the end, and why: first, outside the runtime, all user code: destructors of
+//! goroutine-locals, and of its context if nobody else has it. Then, inside the runtime, the G is
+//! detached from the M: it is *dead*, no longer the M's current one, and the M owns its stack. Only
+//! then `JoinWord::finish`, after which the header may have another owner at once; what still runs
+//! needs only the M and the stack under it. If finishing turns out to need user code (a result
+//! nobody wants, a waker), the G is reattached for that long.
 
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +28,7 @@ enum Last {
     Finish,
     /// Say that the waiter has been woken.
     FinishWaking,
-    /// The result is gone, and so is the handle; but this one is to be told of the end.
+    /// The result and the handle are gone, but this waiter is to be woken.
     WakeOrphan(NonNull<BoxedWaiter>),
     /// The header is ours to free.
     Free,
@@ -41,8 +42,8 @@ pub(super) fn goexit(g: &'static G) -> ! {
     if g.join.is_detached() {
         last = drop_unwanted(g);
     }
-    // SAFETY: we are the goroutine. What user code still runs (a waker, a result that is unwanted at the last moment) sees
-    // a goroutine without a name.
+    // SAFETY: we are the goroutine. User code that still runs (a waker, the destructor of a result
+    // that becomes unwanted at the last moment) sees a goroutine without a name.
     drop(unsafe { g.retire_name() });
     drop_context(g);
     let mut counted = false;
@@ -55,7 +56,7 @@ pub(super) fn goexit(g: &'static G) -> ! {
         if !core::mem::replace(&mut counted, true) {
             count_ended(&mut worker);
         }
-        lay_down(&mut worker, g);
+        detach_from_m(&mut worker, g);
         match last {
             Last::Finish => match g.join.finish() {
                 Finish::Done => leave_for_ever(worker, group),
@@ -64,14 +65,15 @@ pub(super) fn goexit(g: &'static G) -> ! {
                     leave_for_ever(worker, group)
                 }
                 Finish::Detached => {
-                    take_up(worker, g);
+                    reattach_to_m(worker, g);
                     last = drop_unwanted(g);
                 }
                 Finish::WakeBoxed(waiter) => {
-                    take_up(worker, g);
+                    reattach_to_m(worker, g);
                     // SAFETY: the word gave us the box that the handle had put there.
                     let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
-                    // A waker is somebody's code: its panic, once reported, is not the goroutine's.
+                    // A waker is foreign code: its panic is reported, and does not end the
+                    // goroutine's last steps.
                     contain(move || waiter.wake());
                     last = Last::FinishWaking;
                 }
@@ -83,7 +85,7 @@ pub(super) fn goexit(g: &'static G) -> ! {
                 leave_for_ever(worker, group)
             }
             Last::WakeOrphan(waiter) => {
-                take_up(worker, g);
+                reattach_to_m(worker, g);
                 // SAFETY: the word gave us the box that the handle had left there, and is not asked again.
                 let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
                 // As above.
@@ -98,7 +100,8 @@ pub(super) fn goexit(g: &'static G) -> ! {
     }
 }
 
-/// Drops what the goroutine held of its context; if it was the last to, the context's values go.
+/// Drops the goroutine's count of its context; with the last count the context's values are
+/// dropped.
 fn drop_context(g: &'static G) {
     let Some(context) = g.context.take() else { return };
     if catch_unwind(AssertUnwindSafe(move || drop(context))).is_err() {
@@ -127,14 +130,15 @@ fn count_ended(worker: &mut Worker) {
     }
 }
 
-/// The goroutine's own thread is one of ours, so this can't fail. It does not move here, with or without a P.
+/// Enters without moving the goroutine, with or without a P. It runs on one of our threads, so this
+/// can't fail.
 fn enter(g: &G) -> Worker {
     Worker::enter().unwrap_or_else(|| fatal!("goroutine {} ended on a foreign thread", g.id()))
 }
 
-/// The G is dead to all but the caller; its stack, on which the caller runs, is the M's. If it is locked to the thread, that one ends
-/// with it.
-fn lay_down(worker: &mut Worker, g: &'static G) {
+/// Makes the G dead and the M the owner of its stack, on which the caller still runs. If the G is
+/// locked to its thread, marks the M: the thread ends with it.
+fn detach_from_m(worker: &mut Worker, g: &'static G) {
     if g.locks() > 0 {
         worker.own().ending = true;
     }
@@ -144,9 +148,9 @@ fn lay_down(worker: &mut Worker, g: &'static G) {
     worker.own().dead_stack = unsafe { (*g.stack.get()).take() };
 }
 
-/// Undoes [`lay_down`] and leaves the runtime: user code has to run once more as `g`.
-fn take_up(mut worker: Worker, g: &'static G) {
-    // SAFETY: nobody got to see the G meanwhile: its join word keeps it ours.
+/// Undoes [`detach_from_m`] and leaves the runtime: user code has to run once more as `g`.
+fn reattach_to_m(mut worker: Worker, g: &'static G) {
+    // SAFETY: nobody else had the G meanwhile: its join word still says that it is ours.
     unsafe { *g.stack.get() = worker.own().dead_stack.take() };
     worker.m().set_cur_g(Some(g));
     worker.own().ending = false;
@@ -165,7 +169,8 @@ fn leave_for_ever(mut worker: Worker, group: Option<&ScopeGroup>) -> ! {
     schedule::leave_for_ever(worker)
 }
 
-/// Frees a header whose life is over: by the goroutine, or by the join handle when that came last.
+/// Frees a header that nobody needs any more. Called by the goroutine, by the join handle if that
+/// came last, or for a goroutine that was never started.
 pub(crate) fn free_header(worker: Option<&mut Worker>, g: &'static G) {
     match worker.and_then(Worker::p) {
         Some(p) => p.free_g(g.into()),

@@ -1,5 +1,5 @@
-//! Headers and ids for new goroutines (S8, S9): a few at hand on each P and on each M that has
-//! none, the others shared by all.
+//! Headers and ids for new goroutines (S8, S9): a few cached on each P, and on an M for the times
+//! when it has no P; the others shared by all.
 
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::g::{G, MAIN_ID};
 use crate::m::Worker;
 use crate::p::OwnedP;
 
-/// Dead headers a P keeps at most; then half go to the shared cache (S9).
+/// A P with this many dead headers gives half of them to the shared cache (S9).
 const FREE_MAX: usize = 64;
 /// Ids a P takes from the generator at a time.
 const ID_BATCH: u64 = 16;
@@ -32,7 +32,7 @@ impl OwnedP {
         own.next_id - 1
     }
 
-    /// A dead header to reuse: from the own cache, else a batch from the shared one, else fresh
+    /// A dead header to reuse: from the P's cache, else a batch from the shared one, else fresh
     /// ones (S8).
     #[doc(alias = "gfget")]
     #[inline]
@@ -47,7 +47,7 @@ impl OwnedP {
         unsafe { g.unwrap_unchecked().as_ref() }
     }
 
-    /// Takes a dead header back; with 64 of them, half go to the shared cache (S9).
+    /// Takes a dead header back.
     #[doc(alias = "gfput")]
     #[inline]
     pub(super) fn free_g(&mut self, g: NonNull<G>) {
@@ -62,7 +62,7 @@ impl OwnedP {
 }
 
 impl Worker {
-    /// A dead header for a new goroutine, by an M that has no P to take it from.
+    /// A dead header for a new goroutine, for an M without a P.
     pub(super) fn new_g_without_p(&mut self) -> &'static G {
         let spare = &mut self.own().spare_gs;
         if spare.is_empty() {
@@ -94,7 +94,7 @@ impl Sched {
         }
     }
 
-    /// One dead header, for those without a P.
+    /// One dead header, for a foreign thread.
     pub(super) fn new_g(&self) -> &'static G {
         let mut list = self.free.lock().split_front(1);
         if list.is_empty() {

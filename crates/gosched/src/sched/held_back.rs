@@ -1,12 +1,13 @@
 //! Goroutines held back: beyond the soft limit of threads that are blocked in calls nobody announced, those that have not
 //! run yet wait (D1).
 //!
-//! With very many goroutines queueing for one `std::sync::Mutex`, each one that is started costs another blocked thread,
-//! while what would help is the holder's turn. So new ones are set aside, and Ps stay free for those that have already
-//! run. The monitor lets them go as threads come free, and one from time to time in any case: somebody may be waiting
-//! for exactly that one.
+//! With very many goroutines queueing for one `std::sync::Mutex`, each one that is started blocks
+//! another thread, while only the lock's holder can help. So new ones are set aside, and Ps stay
+//! free for those that have already run. The monitor queues them again as threads come free, and
+//! one from time to time in any case: others may be waiting for exactly that one.
 //!
-//! Invariant: `len` is written under the lock. What lies here counts as no work: nobody is woken for it.
+//! Invariant: `len` is written under the lock. A goroutine here does not count as work: no M is
+//! woken for it.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -23,7 +24,7 @@ pub(crate) use gosched_rules::limit::SOFT_LIMIT;
 pub(super) struct HeldBack {
     fifo: Lock<Fifo>,
     len: AtomicUsize,
-    /// How many may start although the limit is reached.
+    /// How many goroutines may start although the limit is reached.
     permits: AtomicU32,
 }
 
@@ -60,7 +61,8 @@ impl Sched {
         self.held_back.len.load(Ordering::Relaxed)
     }
 
-    /// Lets up to `n` go, with a permit each if the limit still stands. By the monitor.
+    /// Queues up to `n` of them again, each with a permit if the limit is still reached. Called by
+    /// the monitor.
     pub(crate) fn let_go(&self, n: usize) {
         for _ in 0..n {
             let g = {

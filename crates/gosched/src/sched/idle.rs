@@ -1,13 +1,15 @@
 //! Who sleeps and who is woken (S29–S32), and where a P without an M goes (S38).
 //!
 //! Invariants:
-//! - A P is on the idle list or has exactly one owner; the count in `idle` changes with the list, under the lock.
+//! - A P on the idle list has no owner, and whoever takes it off becomes its one owner. The count
+//!   in `idle` changes with the list, under the lock.
 //! - An M on the idle list holds no P and sleeps on its note, or is about to; whoever takes it off the list gives it
 //!   a P and wakes it, once.
-//! - An M without a thread is on the list of spare ones. A thread ends with a goroutine that was locked to it at its end, and only
-//!   then: the state that the goroutine left in it is nobody else's. Its M's P is handed off before.
-//! - "Spinning" is one token per searching M. It is made by whoever starts the search (perhaps for an M that is still
-//!   asleep) and given back by the M that ends it.
+//! - An M whose thread has ended, or was refused, is on the list of spare ones. A thread ends only
+//!   with a goroutine that is locked to it when it ends: no other may find the state that this one
+//!   left in the thread. The M's P is handed off before.
+//! - "Spinning" is one token per searching M. It is made by whoever starts the search (perhaps for
+//!   an M that is still asleep) and given back when the search ends, or when no M can be started.
 
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -43,7 +45,7 @@ impl Sched {
         nobody_would_look(idle.idle_ps, idle.spinning)
     }
 
-    /// Puts a P that nobody owns any more on the idle list; or, if the world is to be stopped, with those that are.
+    /// Puts a P on the idle list; or, if the world is to be stopped, counts it as stopped.
     #[doc(alias = "pidleput")]
     pub(super) fn put_idle_p(&self, shared: &mut IdleLists, p: OwnedP) {
         if self.exceptions.is_stopping() {
@@ -90,8 +92,8 @@ impl Sched {
         }
     }
 
-    /// While the place of the spinner was claimed, others relied on it. So who has to give it back, because the idle P is
-    /// gone after all, looks again whether there is another by now.
+    /// While the place of the spinner was claimed, others relied on it. So a waker that has to give
+    /// it back, because the idle P is gone after all, looks whether there is another by now.
     #[cold]
     fn wake_p_with(&self, token: Spinning) {
         let mut token = Some(token);
@@ -108,7 +110,7 @@ impl Sched {
         }
     }
 
-    /// The search is over, with success: the last spinner sees to it that there is a next one (S31).
+    /// The search is over, with success: the last spinner wakes the next one (S31).
     #[doc(alias = "resetspinning")]
     pub(super) fn stop_spinning(&self, m: &M) {
         if let Some(token) = m.take_spinning()
@@ -148,7 +150,8 @@ impl Sched {
         template::start_m(p, spinning);
     }
 
-    /// A thread was refused: the P and the spinner's place that were meant for it go to an M that sleeps, or are free again.
+    /// A thread was refused: its P and spinner's place go to an M that sleeps; without one, the P
+    /// becomes idle and the place is given back.
     pub(crate) fn take_back_p(&self, p: OwnedP, spinning: Option<Spinning>) {
         self.m_count.fetch_sub(1, Ordering::Relaxed);
         let mut shared = self.lock.lock();
@@ -158,7 +161,7 @@ impl Sched {
             if let Some(token) = spinning {
                 let _ = self.idle.stop_spinning(token);
             }
-            // The one that sleeps for a timer is on no list, but can run this too.
+            // The keeper is not on the list of idle Ms, but can run this too.
             return self.rouse_keeper();
         };
         drop(shared);
@@ -166,7 +169,7 @@ impl Sched {
         wake_with(unsafe { m.as_ref() }, p, spinning);
     }
 
-    /// A P to ask for a thread once more, if work waits and every M there is has something to do.
+    /// An idle P to ask for a thread with once more, if work waits and no M is on the idle list.
     pub(crate) fn claim_for_new_m(&self) -> Option<OwnedP> {
         if !self.work_waits(now()) {
             return None;
@@ -201,12 +204,12 @@ impl Sched {
         }
     }
 
-    /// The thread of `m` ends (S51): the M is kept for another one. By that thread, which must not touch it afterwards; the P was handed
-    /// off before.
+    /// The thread of the worker's M ends (S51): the M is kept for another one. Called by that
+    /// thread, which must not touch the M afterwards. The P was handed off before.
     pub(crate) fn end_m(&self, worker: Worker) {
         let m = {
-            // The monitor, if it looks at this M just now, is through with it after this, and finds
-            // it without a thread.
+            // A monitor that is looking at this M has finished when the lock is free; the next look
+            // finds the M without a thread.
             let _taker = self.taker.lock();
             worker.m().probe.close();
             worker.end()
@@ -228,7 +231,7 @@ impl Sched {
         self.lock.lock().spare_ms.pop_front().map(|m| unsafe { m.as_ref() })
     }
 
-    /// Sleeps until somebody gives this M a P. It has none now.
+    /// Sleeps until this M is given a P. It has none now.
     #[doc(alias = "stopm")]
     pub(super) fn stop_m(&self, g0: &mut G0) {
         // SAFETY: Ms are never freed; this one runs, so it is on no list.
@@ -257,7 +260,7 @@ impl Sched {
             HandOff::Idle => {}
         }
         self.put_idle_p(&mut self.lock.lock(), p);
-        // As every M that gives up a P, this looks at the queues once more.
+        // A second look at the queues, as by every M that gives up a P.
         if self.is_work_queued() {
             self.wake_p();
         }

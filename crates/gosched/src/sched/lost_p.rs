@@ -1,6 +1,7 @@
-//! The books on Ms that have lost their P, and the ways in which an M parts with its P outside `take.rs`.
+//! The counts of Ms that have lost their P, and the ways to lose it other than `take.rs`.
 //!
-//! Invariant: whoever takes a P counts before it takes, and the M that finds out counts back, so the books balance.
+//! Invariant: whoever takes a P counts before it takes; the M that finds out, or the taker that
+//! failed, counts back. So the counts balance.
 
 use core::sync::atomic::Ordering;
 
@@ -26,7 +27,7 @@ impl Sched {
         self.count(why, 1);
     }
 
-    /// It was not taken after all, says the taker.
+    /// The P was not taken after all. Called by the taker.
     pub(super) fn count_kept(&self, m: &M) {
         let why = m.set_taken(Taken::No);
         self.count(why, u32::MAX);
@@ -54,14 +55,15 @@ impl Sched {
         }
     }
 
-    /// For a call that never moves and has to block its thread: hands the P to somebody else at once, as the monitor would after a
-    /// while. The goroutine goes on without, and its next moving call gets one again.
+    /// For a call that never moves and has to block its thread: hands its P off at once, as the
+    /// monitor would after a while. The goroutine continues without a P; its next moving call gets
+    /// one again.
     pub(super) fn give_p_away(&self, mut worker: Worker) {
         self.part_with_p(&mut worker, Taken::Blocked);
     }
 
-    /// On entering for a call that never moves: if the monitor insists on the P, hands it over (S39). The goroutine then goes on
-    /// without, as if it had been taken.
+    /// On entering for a call that never moves: if the monitor insists on the P, hands it off
+    /// (S39). The goroutine then continues without a P, as if it had been taken.
     pub(super) fn keep_p(&self, worker: &mut Worker) {
         if worker.p().is_some_and(|p| p.is_insisted()) {
             self.part_with_p(worker, Taken::Computing);
@@ -70,11 +72,12 @@ impl Sched {
         }
     }
 
-    /// Hands the worker's P, if it has one, to somebody else.
+    /// Hands off the worker's P, if it has one.
     fn part_with_p(&self, worker: &mut Worker, why: Taken) {
         if let Some(p) = worker.release_p() {
             {
-                // Counted under the taker's lock: a take of this very P may just have failed, and its taker counts that back.
+                // Counted under the taker's lock: a taker may be about to fail on this very P, and
+                // counts that back.
                 let mut taker = self.taker.lock();
                 self.count_taken(worker.m(), why);
                 worker.m().owner.surrender(&mut taker);
@@ -85,7 +88,7 @@ impl Sched {
 
     /// Takes a P whose M is in an announced blocking call; one of several who try wins.
     pub(crate) fn take_from_blocking(&self, p: &'static P) -> Option<OwnedP> {
-        // Before the taking, so that the M, when it finds out, finds itself counted.
+        // Before the taking, so that the M, when it finds out, has been counted.
         self.left_in_calls.fetch_add(1, Ordering::Relaxed);
         let taken = p.win(Resting::Blocking);
         if taken.is_none() {

@@ -1,11 +1,13 @@
-//! Who may wait (S42). Whoever has stopped the world may not: everybody who could end the wait stands still.
+//! Who may wait (S42). Whoever has stopped the world may not: all who could end the wait are
+//! stopped.
 //!
 //! The rule: in the closure of `stop_the_world` a call that can complete without waiting completes; one that would have
 //! to wait panics before it has changed, queued, unlocked or lent anything.
 //!
-//! How the rule is kept. To wait one needs a [`Caller`](super::Caller), and there is none in a stopped world: whoever
-//! asks for one gets a [`StoppedWorld`] instead, and says there what can be done without waiting. Nothing after that
-//! point unwinds: a `Caller` on a foreign thread has its parker made, and asks nothing more of std.
+//! How the rule is kept. To wait one needs a [`Caller`](super::Caller), and there is none in a
+//! stopped world: whoever asks for one gets a [`StoppedWorld`] instead, and does what can be done
+//! without waiting. Nothing after that point unwinds: a `Caller` on a foreign thread has its parker
+//! made, and asks nothing more of std.
 //!
 //! A call that changes something before it enters for the wait (a mutex, a condition variable) asks for a [`MayWait`]
 //! first, and enters by it. A call that lends its frame to goroutines (`scope`, `run`) refuses always.
@@ -51,7 +53,8 @@ impl MayWait {
     }
 }
 
-/// What could fail in a later wait on this thread, which is not ours: on one that is ending, std may panic.
+/// Does what could fail in a later wait on this foreign thread: on one that is ending, std may
+/// panic.
 #[cold]
 pub(super) fn prepare_thread() {
     start::ensure_started();
@@ -68,7 +71,7 @@ impl StoppedWorld {
         has_stopped.then(StoppedWorld::found)
     }
 
-    /// For who has found that out.
+    /// The value, for code that has found this out.
     pub(super) const fn found() -> StoppedWorld {
         StoppedWorld(PhantomData)
     }

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `start` | first use: Ps, the threads that are not Ms, handlers |
 //! | `template` | the thread that makes all Ms |
-//! | `entry` | into the runtime and out again ([`Worker`](crate::m::Worker)), and what happens when the P was lost (D1) |
+//! | `entry` | into the runtime and out again ([`Worker`](crate::m::Worker)), also without the P (D1) |
 //! | `may_wait` | who may wait: nobody who has stopped the world |
 //! | `caller` | **the seam** as primitives see it: [`Caller`] waits, also for what several may end |
 //! | `park` | the seam's inside: park and ready |
 //! | `spawn`, `goexit` | a goroutine's first and last steps |
-//! | `headers` | headers and ids: those at hand on a P or an M, and those that all share |
-//! | `stack` | the stack it gets when it first runs, and leaves at its end |
+//! | `headers` | headers and ids: those cached on a P or an M, and those that all share |
+//! | `stack` | a goroutine's stack: attached when it first runs, freed after its end |
 //! | `blocking` | announced blocking calls |
 //! | `global` | the global queue |
 //! | `scope_group` | goroutines whose end somebody awaits |
@@ -152,7 +152,7 @@ pub(crate) struct Sched {
 /// What `SCHED.lock` guards.
 struct IdleLists {
     idle_ps: PList,
-    /// How often one was taken off that list: while this stands still, with all Ps there, no goroutine has got one.
+    /// How often one was taken off that list: while this does not change, with all Ps there, no goroutine has got one.
     idle_ps_taken: u64,
     idle_ms: List<M>,
     /// Those without a thread.
@@ -171,7 +171,8 @@ impl Sched {
             runq: GlobalQueue::new(),
             idle: IdleWord::new(0),
             keeper: Keeper::new(),
-            // SAFETY: the only token; there is one scheduler per process (tests make others, whose Ms have no thread).
+            // SAFETY: the only token: there is one scheduler per process (tests make others, whose
+            // Ms have no thread).
             taker: Lock::new(unsafe { TakerToken::new() }),
             computing_without_p: AtomicU32::new(0),
             lost_to_blocking: AtomicU32::new(0),
@@ -199,18 +200,20 @@ impl Sched {
     /// The number of Ps.
     #[inline]
     pub(crate) fn procs(&self) -> u32 {
-        // ORDERING: Acquire pairs with the Release in `resize`: who sees a number sees so many Ps.
+        // ORDERING: Acquire pairs with the Release in `resize`: whoever reads a number sees that
+        // many Ps.
         self.procs.load(Ordering::Acquire)
     }
 
-    /// Whether new goroutines are to stand behind woken ones, because some compute while others wait. By the monitor.
+    /// Sets whether new goroutines queue behind woken ones, because some compute while others wait.
+    /// Called by the monitor.
     pub(crate) fn set_under_pressure(&self, on: bool) {
         if self.exceptions.is_under_pressure() != on {
             self.exceptions.set_under_pressure(on);
         }
     }
 
-    /// Whether a goroutine that begins to run is to yield at its first moving call, as at every one.
+    /// Whether every moving call is to move (`GOSCHED_DEBUG=migrate=1`).
     #[inline]
     pub(crate) fn is_migrating(&self) -> bool {
         self.exceptions.is_migrating()
@@ -221,7 +224,7 @@ impl Sched {
         self.steal_orders[self.procs() as usize].get()
     }
 
-    /// All Ps, those that fell away with a smaller GOMAXPROCS included (S5).
+    /// All Ps, including the dead ones beyond GOMAXPROCS (S5).
     pub(crate) fn all_p(&self) -> impl Iterator<Item = &'static P> + '_ {
         // ORDERING: Acquire pairs with the Release in `add_p`: a P that is seen is whole.
         // SAFETY: Ps are never freed.
@@ -237,10 +240,9 @@ impl Sched {
 
     /// All Ms that have a thread (S5).
     pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
-        // ORDERING: Acquire pairs with the Release in `list_m`: of the M that is found first, and
-        // of all before it, since every one that was put in front was so by a compare-and-swap on
-        // what the one before had stored.
-        // SAFETY: Ms are never freed.
+        // ORDERING: Acquire pairs with the Release in `list_m`: with that of the M found first, and
+        // with those of all behind it, since each was put in front by a compare-and-swap of the
+        // pointer that the one before had stored (a release sequence). SAFETY: Ms are never freed.
         let first = unsafe { self.all_m.load(Ordering::Acquire).as_ref() };
         core::iter::successors(first, |m| {
             // SAFETY: as above; the link was written before the M was published.
@@ -256,8 +258,9 @@ impl Sched {
 
     /// Goroutines alive. Exact when nobody creates or ends one meanwhile.
     pub(crate) fn num_goroutine(&self) -> usize {
-        // ORDERING: Acquire pairs with the Release in `bump`, `count_created_without_p` and `count_ended_without_p`: ends are read before births,
-        // and whoever ended was born, so the difference is never negative.
+        // ORDERING: Acquire pairs with the Release in `bump`, `count_created_without_p` and
+        // `count_ended_without_p`: ends are read before births, and each end comes after its birth,
+        // so the difference is not negative.
         let ended = self.all_p().map(|p| p.ended.load(Ordering::Acquire)).sum::<u64>()
             + self.ended.load(Ordering::Acquire);
         let created = self.all_p().map(|p| p.created.load(Ordering::Acquire)).sum::<u64>()
@@ -265,12 +268,13 @@ impl Sched {
         usize::try_from(created.saturating_sub(ended)).unwrap_or(usize::MAX)
     }
 
-    /// Queues a batch at the global queue's tail, from P number `from`. The caller wakes somebody.
+    /// Queues a batch at the global queue's tail, from P number `from`. The caller wakes an M.
     pub(crate) fn put_global(&self, from: u32, batch: List<G>) {
         self.runq.push_batch(self.procs() as usize, from, batch);
     }
 
-    /// Queues one at the global queue's tail; `from` is the caller's P, if it has one. The caller wakes somebody.
+    /// Queues one G at the tail of its class in the global queue; `from` is the caller's P, if it
+    /// has one. The caller wakes an M.
     #[doc(alias = "globrunqput")]
     #[inline]
     pub(crate) fn put_global_one(&self, from: Option<&P>, g: NonNull<G>, class: QueueClass) {
@@ -296,7 +300,8 @@ impl Sched {
         let (id, tick) = (p.id, p.sched_tick());
         // Only a P with an empty ring asks for more than one, and half a ring is the most there is: they fit.
         let ring = p.ring_owner();
-        // Each is in the ring before the queue says that it is gone: a second look must find it here or there.
+        // Each is in the ring before the queue's size says that it is gone: a second look must find
+        // it in one of the two.
         self.runq.take(procs, tick, n, len, |g| match first {
             None => first = Some(g),
             Some(_) => {

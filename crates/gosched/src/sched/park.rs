@@ -1,5 +1,5 @@
-//! Park and ready: everything that waits comes here through a [`Caller`](super::Caller), everything that wakes through
-//! `Waiter::wake` or a caller's `wake` (S16, S18).
+//! Park and ready: everything that waits comes here through a [`Caller`](super::Caller), everything
+//! that wakes through `Waiter::wake` or the `wake` of a caller or visitor (S16, S18).
 //!
 //! The argument why no wake-up is lost. A goroutine becomes *parking* before it makes its waiter known (`publish`,
 //! which enqueues it and unlocks, or sets a word). From then on a `ready` may come at any moment: it finds *parking*
@@ -70,8 +70,8 @@ pub(super) fn park(worker: Worker, reason: WaitReason, publish: impl FnOnce(Wait
     Waited::Woken
 }
 
-/// Makes a waiting goroutine runnable, from wherever the caller is (S54): the caller's `runnext`, or the global queue
-/// when it has no P.
+/// Makes a waiting goroutine runnable, on any thread (S54): it goes to `runnext` of the caller's P,
+/// or to the global queue if the caller has none.
 #[doc(alias = "goready")]
 pub(super) fn ready_any(g: NonNull<G>) {
     let mut worker = Worker::enter();
@@ -81,7 +81,7 @@ pub(super) fn ready_any(g: NonNull<G>) {
     ready(worker.as_mut(), g);
 }
 
-/// As [`ready_any`], for a caller that is inside the runtime, or (without `worker`) on a foreign thread.
+/// As [`ready_any`], for a caller inside the runtime, or (without `worker`) on a foreign thread.
 pub(crate) fn ready(worker: Option<&mut Worker>, g: NonNull<G>) {
     // SAFETY: headers are never unmapped.
     match unsafe { g.as_ref() }.ready() {
@@ -90,7 +90,8 @@ pub(crate) fn ready(worker: Option<&mut Worker>, g: NonNull<G>) {
     }
 }
 
-/// As [`enqueue`], for one that ran before: alone in `runnext`, it may wait for this P (D9).
+/// As [`enqueue`], for a G that was woken: alone in `runnext` of a trusted P, it wakes no other M
+/// (D9).
 #[inline]
 pub(super) fn enqueue_woken(mut worker: Option<&mut Worker>, g: NonNull<G>) {
     if let Some(p) = worker.as_mut().and_then(|worker| worker.p())
@@ -101,7 +102,7 @@ pub(super) fn enqueue_woken(mut worker: Option<&mut Worker>, g: NonNull<G>) {
     enqueue(worker, g);
 }
 
-/// Queues a G that the caller has made runnable, and sees to it that somebody runs it.
+/// Queues a G that the caller has made runnable, and wakes an M for it if need be.
 pub(crate) fn enqueue(worker: Option<&mut Worker>, g: NonNull<G>) {
     match worker.and_then(Worker::split) {
         Some((m, p)) => SCHED.put_next(m, p, g),
@@ -122,7 +123,7 @@ impl Waiter {
 }
 
 impl BoxedWaiter {
-    /// Tells them. A waker is user code.
+    /// Raises the signal, then ends the wait. An async task's waker is user code.
     pub(crate) fn wake(self) {
         if let Some(signal) = self.signal {
             signal.raise();
@@ -144,7 +145,8 @@ impl ThreadParker {
 }
 
 impl Sched {
-    /// Puts a runnable G in `runnext`; what overflows goes to the global queue (S21). The caller wakes somebody.
+    /// Puts a runnable G in `runnext`; what overflows goes to the global queue (S21). The caller
+    /// wakes an M.
     #[inline]
     pub(super) fn put_next(&self, m: &OwnM, p: &mut OwnedP, g: NonNull<G>) {
         if let Some(Overflow(batch)) = p.put_next(g, || m.random()) {

@@ -3,15 +3,17 @@
 //! Three poll: an M that has found nothing in its own and the global queue, without blocking; the keeper (`timed.rs`), which
 //! sleeps in the poller until the next timer; and the monitor, if nobody has for 10 ms.
 //!
-//! The argument why nobody who waits for I/O is forgotten. Who waits is counted before anything else (SeqCst). A goroutine
-//! that waits leaves its M with a P, and that M runs others (then the monitor is awake and polls), or gives its P up and then
-//! looks at the count: it becomes the keeper, or there is one. The same goes for a goroutine that registers an async task and has a
-//! P: that P is not given up without a look either. A foreign thread, or a goroutine without a P, counts first, then looks whether
-//! there is a keeper, and if not, wakes an M (if a P is idle and nobody spins), exactly as somebody does who has armed a timer.
-//! So does whoever puts the last busy P on the idle list without giving up an M of its own.
+//! The argument why nobody who waits for I/O is forgotten. Each waiter is counted before anything
+//! else (SeqCst). A goroutine that waits leaves its M with a P. That M runs others (then the
+//! monitor is awake and polls), or gives its P up and then looks at the count: it becomes the
+//! keeper, or there is one. The same holds for a goroutine with a P that registers an async task:
+//! that P is not given up without a look either. A foreign thread, or a goroutine without a P,
+//! counts first, then looks whether there is a keeper, and if not, wakes an M (if a P is idle and
+//! nobody spins), exactly as a thread that has armed a timer. So does whoever puts the last busy P
+//! on the idle list but does not stop an M of its own.
 //!
-//! A keeper that sleeps on its note because there was no poller yet is roused when one is made; its second look is at that
-//! too.
+//! A keeper that sleeps on its note because there was no poller yet is roused when one is made; its
+//! second look asks for that, too.
 
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -26,7 +28,7 @@ use crate::m::OwnM;
 use crate::netpoll::{self, WakerNode};
 use crate::p::{Overflow, OwnedP};
 
-/// Wakes an async task, as the poller asks for it; goroutines that are to run by it go to `ready`.
+/// Wakes an async task for the poller; goroutines that this makes runnable go to `ready`.
 fn wake_task(node: WakerNode, ready: &mut List<G>) -> Option<WakerNode> {
     #[cfg(any(feature = "futures-io", feature = "hyper"))]
     return super::wakers::wake(node, ready);
@@ -38,13 +40,13 @@ fn wake_task(node: WakerNode, ready: &mut List<G>) -> Option<WakerNode> {
 }
 
 impl Sched {
-    /// Whether somebody waits for I/O and nobody is blocked in the poller.
+    /// Whether anyone waits for I/O and no keeper is blocked in the poller.
     fn is_poll_wanted(&self) -> bool {
         poll::is_poll_wanted(netpoll::waiters(), self.keeper.is_kept_afar())
     }
 
-    /// Looks at the network for an M with a P: all that is ready is queued here, one is to be run, and for others an M is woken
-    /// (S54).
+    /// Looks at the network for an M with a P: queues all that is ready on that P, wakes an M if
+    /// there is more than one, and returns one to run (S54).
     #[doc(alias = "netpoll")]
     pub(super) fn poll_network(&self, m: &mut OwnM, p: &mut OwnedP) -> Option<NonNull<G>> {
         if !self.is_poll_wanted() {
@@ -63,15 +65,15 @@ impl Sched {
             found
         });
         let Some(found) = found else {
-            // Whoever looks may wait for this CPU.
+            // The M that looks may be waiting for this CPU.
             policy::nothing_in_hand(self, m, p);
             return None;
         };
         if found == 0 {
             return None;
         }
-        // Whoever is woken, or given way to, may take this CPU for a while. Then all that was found is in the ring, for others to
-        // steal, and others can look.
+        // The M that is woken, or given way to, may run on this CPU for a while. All that was found
+        // is in the ring by then, where others can steal it, and others can look.
         self.stop_spinning(m);
         if poll::wakes_another(found) {
             self.wake_p();
@@ -80,7 +82,8 @@ impl Sched {
         p.get().map(|(g, _)| g)
     }
 
-    /// Polls the network if somebody waits for I/O and nobody has polled for a while; whether that was needed. By the monitor.
+    /// Polls the network if anyone waits for I/O and nobody has polled for a while. Returns whether
+    /// anything was ready. Called by the monitor.
     pub(crate) fn poll_overdue_network(&self, now: u64) -> bool {
         if !self.is_poll_wanted() || !poll::is_poll_overdue(now.saturating_sub(netpoll::last_poll())) {
             return false;
@@ -100,8 +103,9 @@ impl Sched {
 
     /// Sleeps as the keeper, in the poller; `false` if there is a keeper already.
     ///
-    /// What the network had goes to the global queue, and nobody is woken for it: the keeper itself takes an idle P now; and if
-    /// there is none, those who have them look at the queue before they give them up.
+    /// What the network had goes to the global queue, and no M is woken for it: the keeper itself
+    /// takes an idle P now; if there is none, the busy Ms look at the queue before they give up
+    /// their Ps.
     pub(super) fn keep_watch_of_network(&self, first: u64) -> bool {
         let mut ready = List::new();
         let kept = self.keeper.keep_afar(
@@ -119,7 +123,8 @@ impl Sched {
         kept
     }
 
-    /// Somebody waits for I/O who has no M to look after it: sees to it that somebody polls. After it was counted.
+    /// Makes sure that an M polls, for a waiter that has none itself. Called after the waiter was
+    /// counted.
     pub(crate) fn watch_network(&self) {
         if netpoll::waiters() > 0 && !self.keeper.is_kept() {
             self.wake_p();

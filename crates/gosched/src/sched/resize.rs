@@ -1,11 +1,12 @@
 //! The number of Ps (S6, S43): made at first use, changed while the world is stopped.
 //!
-//! Ps and the orders to steal in are allocated *before* the world is stopped, by whoever asks for
-//! them, outside the runtime: [`MadePs`] says that it was done.
+//! Ps and steal orders are allocated *before* the world is stopped, by whoever wants them, outside
+//! the runtime: [`MadePs`] is the proof.
 //!
-//! Invariant: Ps are numbered from 0 without a gap, and never freed: one that falls away is *dead*, owned by nobody, with
-//! empty queues and caches, and its timer heap closed; the next time that many are wanted it is used again. Its counters
-//! stay in the sums. One that was made and is not used yet is dead, too.
+//! Invariant: Ps are numbered from 0 without a gap, and never freed: one beyond GOMAXPROCS is
+//! *dead*, owned by nobody, with empty queues and caches and a closed timer heap; it is used again
+//! when that many are wanted. Its counters stay in the sums. One that was made and is not used yet
+//! is dead, too.
 
 use core::sync::atomic::Ordering;
 
@@ -17,17 +18,16 @@ use super::Sched;
 use crate::fatal::fatal;
 use crate::p::{OwnedP, P, Resting};
 
-/// "So many Ps, and their orders to steal in, are made."
+/// "This many Ps, and their steal orders, are made."
 #[must_use]
 pub(crate) struct MadePs(u32);
 
 impl Sched {
-    /// Sees to it that there are `n` Ps, the new ones dead. Allocates, so it is called outside the
-    /// runtime.
+    /// Makes Ps, dead ones, until there are `n`. Allocates, so it is called outside the runtime.
     pub(crate) fn make_ps(&self, n: u32, stacks: StackClass) -> MadePs {
         let order = &self.steal_orders[n as usize];
         if order.get().is_none() {
-            // If somebody else was faster, it is the same.
+            // If another thread was faster, its order is the same.
             let _ = order.set(StealOrder::new(n));
         }
         for id in 0..n {
@@ -38,7 +38,8 @@ impl Sched {
         MadePs(n)
     }
 
-    /// Lists a P, unless somebody has listed one of its number. All before it are listed.
+    /// Lists a P, unless another thread has listed one of its number. Those with smaller numbers
+    /// are listed.
     fn add_p(&self, p: Box<P>) {
         let place = &self.all_p[p.id as usize];
         let p = Box::into_raw(p);
@@ -65,10 +66,10 @@ impl Sched {
         }
     }
 
-    /// Makes it so many Ps, all *stopped*. What dropped ones had queued goes to the global queue.
-    /// Allocates nothing.
+    /// Changes the number of Ps: new ones become *stopped*, as all others are, and those beyond it
+    /// *dead*. What these had queued goes to the global queue. Allocates nothing.
     ///
-    /// By whoever has stopped the world, or before there is one.
+    /// Called by whoever has stopped the world, or before any P is in use.
     pub(super) fn resize(&self, &MadePs(n): &MadePs) {
         let before = self.procs();
         for id in before..n {
@@ -89,7 +90,7 @@ impl Sched {
         }
     }
 
-    /// Moves what a P has to those that stay.
+    /// Moves what a P has to what all share: queued Gs, headers and stacks; its timers to P 0.
     fn empty(&self, p: &mut OwnedP) {
         let mut queued = List::new();
         while let Some((g, _)) = p.get() {

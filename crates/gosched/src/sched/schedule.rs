@@ -1,4 +1,5 @@
-//! The loop on g0, the direct switch, the pick that both begin with, and what comes first after every switch (S10, S25, D3).
+//! The loop on g0, the direct switch, the pick with which both begin, and the post-switch step
+//! (S10, S25, D3).
 //!
 //! ```text
 //!            leave                        leave
@@ -7,8 +8,10 @@
 //! ```
 //!
 //! Invariants:
-//! - Everything here runs with `in_rt` = 1. Whoever leaves gives its [`Worker`] up, and whoever is switched to has the M's.
-//! - Whoever is switched to begins with [`after_switch`]: until then the one that left is nobody's to run.
+//! - Everything here runs with `in_rt` = 1, once it has entered. A goroutine that leaves gives its
+//!   [`Worker`] up; the one that is switched to makes the M's next one.
+//! - Every stack that is switched to begins with [`after_switch`]: until then no M can run the
+//!   goroutine that left.
 //! - g0 is left and returned to in one frame of [`schedule`], so its stack pointer is always the same there.
 //! - A goroutine that is bound to its thread (D5) always leaves to g0, and its M then runs nothing else.
 
@@ -25,7 +28,8 @@ use crate::g::G;
 use crate::m::{G0, HasP, OwnM, Post, Worker, current};
 use crate::p::{OwnedP, Slice};
 
-/// All that an M does on a thread: it takes the P meant for it and enters the loop. Returns without a P if the thread is to end.
+/// All that an M does on a thread: it takes the P that it was given and enters the loop. Returns,
+/// without a P, when the thread is to end.
 pub(super) fn mstart(mut worker: Worker) -> Worker {
     match worker.m().take_next_p() {
         Some(p) => worker.acquire_p(p),
@@ -39,8 +43,8 @@ pub(super) fn mstart(mut worker: Worker) -> Worker {
     worker
 }
 
-/// The loop (S10). Every switch to g0 comes back here, in this frame. Returns if the thread is to end, with a goroutine that was locked
-/// to it (S51).
+/// The loop (S10). Every switch to g0 returns here, in this frame. Returns when the thread is to
+/// end, after a goroutine that was locked to it (S51).
 fn schedule(mut g0: G0) -> G0 {
     loop {
         note_loop_sp(&mut g0);
@@ -78,7 +82,7 @@ fn run(g0: G0, g: &'static G) -> G0 {
     unsafe { G0::assume(after_switch()) }
 }
 
-/// What this M runs next; sleeps until there is something.
+/// Returns what this M runs next; sleeps until there is something.
 fn next(g0: &mut G0) -> (NonNull<G>, Slice) {
     if let Some(bound) = g0.own().locked_g {
         SCHED.stop_locked_m(g0);
@@ -95,7 +99,7 @@ fn next(g0: &mut G0) -> (NonNull<G>, Slice) {
 
 impl OwnM {
     /// Forgets requests to yield: they were meant for the goroutine that ran before. With
-    /// `migrate=1` every goroutine that begins to run is asked to go elsewhere.
+    /// `migrate=1` every goroutine that begins to run is asked to yield.
     #[inline]
     fn clear_preempt(&mut self) {
         self.owner.clear_preempt();
@@ -112,8 +116,9 @@ fn execute(m: &mut OwnM, p: &mut OwnedP, g: &'static G, slice: Slice) {
     p.count_pick(slice);
 }
 
-/// Switches away from the running goroutine, to the next one if it is at hand, else to g0. Returns when the goroutine
-/// runs again, perhaps on another thread, inside the runtime and with a P.
+/// Switches away from the running goroutine, to the next one if the P has one that can run at once,
+/// else to g0. Returns when the goroutine runs again, perhaps on another thread, inside the runtime
+/// and with a P.
 pub(super) fn leave(worker: Worker, g: &'static G, post: Post) -> Worker {
     if is_bound(g) {
         return leave_bound(worker, g, post);
@@ -121,7 +126,7 @@ pub(super) fn leave(worker: Worker, g: &'static G, post: Post) -> Worker {
     leave_unbound(worker, g, post)
 }
 
-/// As [`leave`], by a goroutine that is not bound to its thread.
+/// As [`leave`], for a goroutine that is not bound to its thread.
 #[inline(always)]
 fn leave_unbound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
     worker.own().post = post;
@@ -133,7 +138,8 @@ fn leave_unbound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
     unsafe { leave_for(worker, g, target) }
 }
 
-/// As [`leave`], by a goroutine that is bound to its thread: to g0, and the M runs nothing else until it is back.
+/// As [`leave`], for a goroutine that is bound to its thread: to g0, and the M runs nothing else
+/// until the goroutine resumes.
 #[cold]
 fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
     g.set_locked_m(Some(worker.m()));
@@ -154,16 +160,17 @@ fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
 #[inline(always)]
 unsafe fn leave_for(worker: Worker, g: &'static G, target: *const Gobuf) -> Worker {
     let _ = worker.into_m();
-    // SAFETY: `g` runs on this stack, so its buffer is ours to fill; the post-switch step publishes it only after that. The
-    // target is one to go to, by contract. What follows runs when somebody has switched to `g` again.
+    // SAFETY: `g` runs on this stack, so its buffer is ours to fill; the post-switch step publishes
+    // it only after that. The target can be switched to, by contract. What follows runs when an M
+    // has switched to `g` again.
     unsafe {
         switch(g.buf.get(), target);
         after_switch()
     }
 }
 
-/// As [`leave`], by a goroutine that has ended: it never comes back. Its stack, which is the M's by now, goes to the next
-/// goroutine in place, if that one is fresh.
+/// As [`leave`], for a goroutine that has ended: it never resumes. Its stack, which the M owns by
+/// now, goes to the next goroutine, if that has not run yet.
 pub(super) fn leave_for_ever(mut worker: Worker) -> ! {
     worker.own().post = Post::FreeStack;
     let target = if worker.own().ending { to_g0(&mut worker) } else { next_context(&mut worker) };
@@ -173,7 +180,8 @@ pub(super) fn leave_for_ever(mut worker: Worker) -> ! {
     unsafe { jump(target) }
 }
 
-/// Whether the goroutine must stay on its thread: while it unwinds, std counts its panic in a thread-local (D5).
+/// Whether the calling goroutine must stay on its thread: while it unwinds, because std counts its
+/// panic in a thread-local (D5), or while it has locked the thread (S51).
 pub(super) fn is_bound(g: &G) -> bool {
     std::thread::panicking() || g.locks() > 0
 }
@@ -183,7 +191,8 @@ fn to_g0(worker: &mut Worker) -> *const Gobuf {
     worker.g0()
 }
 
-/// Where a goroutine that leaves goes: straight to the next one, if it is at hand and can run here at once.
+/// Where a goroutine that leaves switches to: to the next one, if the P has one that can run here
+/// at once, else to g0.
 #[inline]
 fn next_context(worker: &mut Worker) -> *const Gobuf {
     if SCHED.exceptions.is_stopping() {
@@ -201,7 +210,7 @@ fn next_context(worker: &mut Worker) -> *const Gobuf {
     header.buf.get()
 }
 
-/// The order that `pick_local` has written out: with another rule it does not compile.
+/// The order that `pick_local` spells out: if the rule changes, this does not compile.
 const _: () = assert!(matches!(PICK_ORDER, [Local::OwnTimers, Local::Fairness, Local::RunNext, Local::Ring]));
 
 impl Sched {
@@ -227,7 +236,8 @@ impl Sched {
         Some((g, slice))
     }
 
-    /// Goroutines that wake each other have had their slice: the one in `runnext` goes behind everybody else (S27).
+    /// Goroutines that wake each other have used up their slice: the one in `runnext` goes behind
+    /// all that wait, if any do (S27).
     #[cold]
     fn end_slice(&self, p: &mut OwnedP) {
         if (p.ring.is_empty() && self.runq_len() == 0) || p.next.is_empty() {
@@ -240,8 +250,8 @@ impl Sched {
     }
 }
 
-/// First thing on every stack that was switched to: finishes what the goroutine that left could not do itself. Returns the
-/// worker that it gave up.
+/// The first call on every stack that was switched to: finishes what the goroutine that left could
+/// not do itself. Returns the M's worker, which that one gave up.
 ///
 /// # Safety
 /// The stack was switched to a moment ago, and this is the first call on it since.
@@ -279,7 +289,8 @@ fn finish_parking(worker: &mut Worker, g: NonNull<G>) {
     }
 }
 
-/// The post-switch step of yielding: the goroutine goes to the global queue's tail.
+/// The post-switch step of yielding: the goroutine goes to the tail of its class in the global
+/// queue.
 fn requeue(worker: &mut Worker, g: NonNull<G>, class: QueueClass) {
     // SAFETY: headers are never unmapped.
     unsafe { g.as_ref() }.gosched();
@@ -287,7 +298,8 @@ fn requeue(worker: &mut Worker, g: NonNull<G>, class: QueueClass) {
     SCHED.wake_p();
 }
 
-/// Gives others their turn: the goroutine goes to the tail of the *global* queue (S17). A moving call.
+/// Yields: the goroutine goes to the tail of the *global* queue (S17). A moving call. Does nothing
+/// on a goroutine that is bound to its thread.
 #[doc(alias = "Gosched")]
 pub(crate) fn yield_now() {
     let worker = match Worker::enter_moving() {

@@ -1,4 +1,4 @@
-//! The end of a group of goroutines, awaited and told (`g/scope_group.rs`).
+//! The end of a group of goroutines: waiting for it, and waking whoever waits (`g/scope_group.rs`).
 
 use super::{Caller, Commit, MayWait, park};
 use crate::fatal::fatal;
@@ -7,7 +7,8 @@ use crate::g::waiter::{WaitReason, Waiter};
 use crate::m::Worker;
 
 impl ScopeGroup {
-    /// A member is through with everything it may have borrowed. Inside the runtime; the last use of `self`.
+    /// A member uses nothing any more that it may have borrowed. Inside the runtime; the last use
+    /// of `self`.
     pub(super) fn ended(&self, worker: &mut Worker) {
         match self.remove() {
             None => {}

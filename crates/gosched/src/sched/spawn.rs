@@ -1,5 +1,5 @@
-//! A goroutine's first steps (S8): a header, a closure in it, a place in `runnext`. Its stack comes when it first
-//! runs (D4), on whichever M that is.
+//! A goroutine's first steps (S8): a header, a closure in it, a place in a queue. It gets its stack
+//! when it first runs (D4), from the M that runs it.
 
 use core::panic::Location;
 use core::ptr::NonNull;
@@ -21,21 +21,22 @@ pub(crate) struct Spawn {
     /// `None`: the configured default.
     pub(crate) class: Option<StackClass>,
     pub(crate) role: Role,
-    /// The group it counts in, and which outlives it.
+    /// The group that counts it, and outlives it.
     pub(crate) group: Option<NonNull<ScopeGroup>>,
     /// How often it has locked its thread from the beginning (S51).
     pub(crate) locks: u32,
     pub(crate) place: &'static Location<'static>,
 }
 
-/// Whose a goroutine is, and which id it gets.
+/// What kind of goroutine it is, and which id it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The next one.
     Ordinary,
     /// A closure of `run`: 1 for the first (S7).
     Main,
-    /// The next one, for a goroutine of the library's own: it is not counted, has no context, and is hidden (S4, `G::hide`).
+    /// The next one, for a goroutine of the library itself: it is not counted, has no context, and
+    /// is hidden (S4, `G::hide`).
     System,
 }
 
@@ -67,13 +68,13 @@ where
         inherited(worker.as_ref())
     };
     // SAFETY: by contract.
-    let g = unsafe { bear(worker.as_mut(), how, context, room, f) };
+    let g = unsafe { make_goroutine(worker.as_mut(), how, context, room, f) };
     g.create();
     park::enqueue(worker.as_mut(), g.into());
     g.into()
 }
 
-/// What a goroutine that is created now runs under.
+/// The context that a goroutine created now inherits.
 #[inline]
 fn inherited(worker: Option<&Worker>) -> Option<SharedContext> {
     with_slot_of(worker.map(Worker::g), ContextSlot::share)
@@ -100,13 +101,13 @@ where
     }
     let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, locks: 0, place };
     // SAFETY: `f` borrows nothing, and is forgotten below.
-    let g = unsafe { bear(worker.as_mut(), how, context, room, Argument::new(&f)) };
+    let g = unsafe { make_goroutine(worker.as_mut(), how, context, room, Argument::new(&f)) };
     core::mem::forget(f);
     let _: Detach<G, BoxedWaiter> = g.join.detach();
     Prepared(g.into())
 }
 
-/// Starts a goroutine of the library's own, which is not counted, is hidden, and has no context.
+/// Starts a goroutine of the library itself, which is not counted, is hidden, and has no context.
 #[track_caller]
 pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
     let f = move || {
@@ -121,23 +122,23 @@ pub(crate) fn go_system(f: impl FnOnce() + Send + 'static) {
     let place = Location::caller();
     let how = Spawn { name: None, class: None, role: Role::System, group: None, locks: 0, place };
     // SAFETY: `f` borrows nothing, and is forgotten below.
-    let g = unsafe { bear(worker.as_mut(), how, None, room, Argument::new(&f)) };
+    let g = unsafe { make_goroutine(worker.as_mut(), how, None, room, Argument::new(&f)) };
     core::mem::forget(f);
     let _: Detach<G, BoxedWaiter> = g.join.detach();
     g.create();
     park::enqueue(worker.as_mut(), g.into());
 }
 
-/// Hides the calling goroutine, one of the library's own, from those who list goroutines for the user; or shows it, for as long
-/// as it runs others' code.
+/// Hides the calling goroutine, one of the library itself, from lists of goroutines for the user;
+/// or shows it, while it runs foreign code.
 pub(crate) fn hide_current(hidden: bool) {
     if let Some(g) = current::current().and_then(M::cur_g) {
         g.hide(hidden);
     }
 }
 
-/// In the frame of a goroutine that was not counted when it was made, because it is the library's own, and that may end: its end
-/// is counted, so it is counted in a moment before.
+/// In the frame of a goroutine of the library itself, which was not counted when it was made. Its
+/// end is counted as any other, so its birth is counted here, just before.
 struct CountedAtEnd;
 
 impl Drop for CountedAtEnd {
@@ -147,7 +148,7 @@ impl Drop for CountedAtEnd {
 }
 
 impl Prepared {
-    /// Starts it. Never moves the caller.
+    /// Starts the goroutine. Never moves the caller.
     ///
     /// # Safety
     /// It was not started and will not be: no timer knows it. Called once, and not after `discard`.
@@ -174,11 +175,11 @@ impl Prepared {
     }
 }
 
-/// A header with everything that a goroutine needs but a place in a queue.
+/// Makes a goroutine: a header with everything it needs except a place in a queue.
 ///
 /// # Safety
 /// As for [`spawn`].
-unsafe fn bear<F, T>(
+unsafe fn make_goroutine<F, T>(
     worker: Option<&mut Worker>,
     how: Spawn,
     context: Option<SharedContext>,
@@ -223,8 +224,8 @@ where
 /// The first function on a goroutine's stack.
 ///
 /// # Safety
-/// Called by nobody: a new stack is switched to so that it begins here, by an M whose `execute`
-/// made the goroutine the running one.
+/// Never called: the first switch to a new stack begins here, by an M whose `execute` made the
+/// goroutine the running one.
 pub(super) unsafe extern "C" fn goroutine_main(_: usize) -> ! {
     // SAFETY: the first thing on a stack that was switched to.
     let g = unsafe { schedule::after_switch() }.g();
@@ -233,7 +234,7 @@ pub(super) unsafe extern "C" fn goroutine_main(_: usize) -> ! {
     goexit::goexit(g)
 }
 
-/// A context that starts `g` on the stack whose top this is.
+/// Sets the saved registers of `g` so that it starts on the stack with this `top`.
 pub(super) fn fresh_context(g: &G, top: usize) {
     // SAFETY: a runnable G without a stack was never switched to; its buffer is the executor's.
     unsafe { (*g.buf.get()).set(Gobuf::fresh(top, goroutine_main, 0)) };

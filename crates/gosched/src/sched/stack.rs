@@ -1,8 +1,10 @@
-//! A goroutine's stack: attached when it first runs (D4), freed after its end, or left to the next one while it is hot.
+//! A goroutine's stack: attached when it first runs (D4), and after its end freed, or left to the
+//! next goroutine while it is hot.
 //!
-//! A runnable G without a stack has not run yet. It gets one from the P's cache or from the pool; from a goroutine that has
-//! just ended on this M, the one that is still under its feet. On g0, one that finds none is set aside (`stackless.rs`), and
-//! so is one that may not start yet (`held_back.rs`).
+//! A runnable G without a stack has not run yet. It gets one from the P's cache or from the pool;
+//! or, from a goroutine that has just ended on this M, the one on which that still runs. On g0, a G
+//! that finds none is set aside (`stackless.rs`), and so is one that may not start yet
+//! (`held_back.rs`).
 
 use gosched_switch::{OutOfStacks, Stack};
 
@@ -50,8 +52,9 @@ fn put_on(g: &G, stack: Stack) {
     unsafe { *g.stack.get() = Some(stack) };
 }
 
-/// On g0: a stack for `g`; or it is set aside until one is freed. Beyond the soft limit of blocked threads, so is one that has
-/// not run yet.
+/// On g0: gives `g` a stack if it has none, or sets it aside until one is freed. Beyond the soft
+/// limit of blocked threads, a G that has not run yet is set aside, too. Returns whether it has a
+/// stack.
 pub(super) fn attach_or_set_aside(g0: &mut G0, g: &'static G) -> bool {
     if has_stack(g) {
         return true;
@@ -85,7 +88,8 @@ pub(super) fn free_dead(worker: &mut Worker) {
     }
 }
 
-/// Somebody waits for a stack, and one was freed: gives what the P has cached to the pool, and lets one try.
+/// A goroutine waits for a stack, and one was freed: gives what the P has cached to the pool, and
+/// lets one goroutine try.
 #[cold]
 fn pass_on(worker: &mut Worker) {
     if let Some(p) = worker.p() {

@@ -1,16 +1,20 @@
-//! Goroutines that have not run yet and find no stack (D4): they wait here until one is freed.
+//! Goroutines that have not run yet and found no stack (D4): they wait here until one is freed.
 //!
-//! Invariant: `len` is written under the lock. What lies here counts as no work, and nobody is woken for it.
+//! Invariant: `len` is written under the lock. A goroutine here does not count as work: no M is
+//! woken for it.
 //!
-//! Who lets them go. Whoever frees a stack while somebody waits gives it, and all that its P has in its cache, to the pool, and
-//! lets one go, which then finds it there. A stack may be freed just before the first one begins to wait: it then lies in the cache
-//! of a P, where only that P finds it. And memory may become free that has nothing to do with us. So the monitor looks once in
-//! a while ([`Sched::retry_stackless`]): it gives what idle Ps have cached to the pool, and lets as many go as could find one, or one
-//! to try. One that tries in vain is back here soon; a P that has a stack in its cache, but no time, is asked to yield as
-//! for any goroutine that is queued.
+//! Who queues them again. An M that frees a stack while a goroutine waits gives it, and all that
+//! its P has cached, to the pool, and queues one goroutine, which probably finds it there. But a
+//! stack may be freed just before the first goroutine begins to wait: it then lies in the cache of
+//! a P, where only that P finds it. And memory may become free for other reasons. So the monitor
+//! looks from time to time ([`Sched::retry_stackless`]): it gives what idle Ps have cached to the
+//! pool, and queues as many goroutines as there are stacks, but at least one. One that tries in
+//! vain comes back here. A P that has a stack in its cache, but is busy, is asked to yield, as for
+//! any queued goroutine.
 //!
-//! If nobody can free a stack any more, the process ends. That is decided as a deadlock is (`dead.rs`): nobody can run but those
-//! who lie here, nobody waits for time or I/O, and there is no thread that could wake anybody.
+//! If nobody can free a stack any more, the process ends. That is decided as a deadlock is
+//! (`dead.rs`): no goroutine can run but those here, none waits for time or I/O, and there is no
+//! thread that could wake any.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -23,11 +27,11 @@ use crate::dump;
 use crate::fatal::fatal;
 use crate::g::G;
 
-/// How long the monitor waits before it lets one try again.
+/// How long the monitor waits before it lets goroutines try again.
 pub(crate) const RETRY: Duration = Duration::from_millis(100);
 
 pub(super) struct Stackless {
-    /// Through the headers: no memory is to be had now.
+    /// Linked through the headers: there may be no memory for anything else.
     list: Lock<List<G>>,
     len: AtomicUsize,
 }
@@ -44,7 +48,8 @@ impl Sched {
         let mut list = self.stackless.list.lock();
         // SAFETY: the caller took it from a queue; headers are never unmapped.
         unsafe { list.push_back(g) };
-        // ORDERING: Relaxed: a freer that does not see it yet leaves its stack to the monitor's look.
+        // ORDERING: Relaxed: an M that frees a stack without seeing this leaves it to the monitor's
+        // look.
         self.stackless.len.store(list.len(), Ordering::Relaxed);
     }
 
@@ -69,7 +74,7 @@ impl Sched {
         }
     }
 
-    /// The monitor's look: those who could find a stack by now, or one of them, try again.
+    /// The monitor's look: as many as there are stacks in the pool, but at least one, try again.
     pub(crate) fn retry_stackless(&self) {
         if self.stackless() == 0 {
             return;
@@ -78,14 +83,14 @@ impl Sched {
         self.let_stackless_try(self.stacks.stats().free.max(1));
     }
 
-    /// No goroutine that has a stack can ever run again, and others wait for one: the process ends, unless one can be had after all.
-    /// By the monitor.
+    /// No goroutine that has a stack can ever run again, and others wait for one: ends the process,
+    /// unless a stack can be had after all. Called by the monitor.
     pub(crate) fn end_out_of_stacks(&self) {
         self.gather_stacks();
         let class = {
             let mut list = self.stackless.list.lock();
             let Some(g) = list.pop_front() else { return };
-            // SAFETY: just taken out; headers are never unmapped, and nobody else has to do with this one.
+            // SAFETY: just taken out, so this header is ours; headers are never unmapped.
             unsafe {
                 list.push_front(g);
                 g.as_ref().class()
@@ -103,7 +108,7 @@ impl Sched {
         }
     }
 
-    /// Says once that goroutines wait for stacks. By the monitor.
+    /// Warns that goroutines wait for stacks. Called by the monitor, once.
     pub(crate) fn say_out_of_stacks(&self) {
         dump::warn(format_args!(
             "gosched: {} goroutines wait for a stack, which can't be had; they run when others have ended. Raise the limit on \

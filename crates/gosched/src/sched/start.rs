@@ -1,7 +1,7 @@
 //! First use (S6): Ps, ownership barrier, handlers, template thread. No M exists until there is work for one.
 //!
-//! Invariant: `STATE` goes from cold to started, once; after a fork without exec it says so in the child for
-//! ever, where no thread of ours exists (D9).
+//! Invariant: `STATE` goes from cold to started, once. In the child of a fork it is forked for
+//! ever: none of our threads exists there (D9).
 
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::io;
@@ -30,10 +30,12 @@ const FORKED: u8 = 2;
 static STATE: AtomicU8 = AtomicU8::new(COLD);
 static STARTING: Once = Once::new();
 
-/// Starts the runtime if it isn't running. Called by everything that a foreign thread can call.
+/// Starts the runtime if it isn't running. Called by everything that a foreign thread can call and
+/// that needs it.
 #[inline]
 pub(crate) fn ensure_started() {
-    // ORDERING: Acquire pairs with the Release in `start`: who sees it started sees Ps and settings.
+    // ORDERING: Acquire pairs with the Release in `start`: a thread that sees it started sees Ps
+    // and settings.
     if STATE.load(Ordering::Acquire) != STARTED {
         ensure_started_slow();
     }
@@ -45,8 +47,8 @@ fn ensure_started_slow() {
     STARTING.call_once(|| start(settings::freeze()));
 }
 
-/// Ends the child of a fork (D9). For calls that a foreign thread can make without a runtime: what was a goroutine must not
-/// wait there for others that did not come along.
+/// Ends the child of a fork (D9). For calls that a foreign thread can make without a runtime: a
+/// former goroutine must not wait there for others, which do not exist in the child.
 pub(crate) fn refuse_after_fork() {
     if is_forked() {
         fatal!(

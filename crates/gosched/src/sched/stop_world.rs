@@ -1,26 +1,32 @@
 //! Stopping and starting the world (S42, S43).
 //!
-//! A counter starts at the number of Ps and falls for every P that stands still; whoever brings it to 0 wakes the stopper:
+//! A counter starts at the number of Ps and falls with every P that is stopped; whoever brings it
+//! to 0 wakes the stopper:
 //!
 //! | a P that | is stopped by |
 //! |---|---|
-//! | is the stopper's | the stopper, first of all |
+//! | is the stopper's | the stopper, at once |
 //! | is idle | the stopper, off the idle list |
-//! | is in an announced blocking call | the stopper, by the CAS that decides whose it is |
+//! | is in an announced blocking call | the stopper, by the CAS that decides who gets it |
 //! | runs user code | the stopper, by the ownership protocol (D1): no waiting time applies |
 //! | is with an M inside the runtime | that M, when it comes to g0: every way from one goroutine to the next looks at the flag |
 //! | is handed over, or given up | whoever puts it on the idle list: under the lock, and with the flag set, that counts it |
 //!
-//! Every 100 µs the stopper looks at those that are left once more. What has no P goes on: computing goroutines, those
-//! in blocking calls, foreign threads. The first two wait where they next enter the library (`Worker::enter`), in place; what the last
-//! make runnable waits on the global queue.
+//! Every 100 µs the stopper looks again at those that are left. What has no P continues: computing
+//! goroutines, those in blocking calls, foreign threads. The first two wait where they next enter
+//! the library (`Worker::enter`), in place; goroutines that foreign threads make runnable wait on
+//! the global queue.
 //!
-//! The argument why nobody is inside meanwhile. An M without a P sets `in_rt`, then looks at the flag; the stopper sets the
-//! flag, then, after a heavy barrier, looks at `in_rt` of every M with a goroutine: one of them sees the other, and the
-//! stopper waits for those it sees. An M with a P has been counted, so it is on g0, asleep, or has become one without.
+//! The argument why nobody is inside meanwhile. An M without a P sets `in_rt`, then looks at the
+//! flag; the stopper sets the flag, then, after a heavy barrier, looks at `in_rt` of every M with a
+//! goroutine: one of them sees the other, and the stopper waits for those it sees. (It does not see
+//! an M whose goroutine is leaving it for g0, or ending: such a goroutine may still be queued
+//! globally, or wake its joiner.) An M that had a P has given it up: it is asleep on g0, or is now
+//! an M without a P.
 //!
-//! The stopper's goroutine keeps its thread but has no P: its ownership word says TAKEN, so that a call from the closure
-//! is noticed. It acts as from a foreign thread, and waits for nothing (`may_wait.rs`).
+//! The stopper's goroutine keeps its thread but has no P: its ownership word says TAKEN, so that
+//! calls from the closure take the slow path. They act as on a foreign thread, and wait for nothing
+//! (`may_wait.rs`).
 //!
 //! Invariants: at most one stopper (`turn.rs`). While the flag is set, the idle list is empty.
 
@@ -40,14 +46,14 @@ use crate::g::waiter::WaitReason;
 use crate::m::{G0, M, Taken, Worker};
 use crate::p::{OwnedP, P, PList, PStatus, Resting};
 
-/// How long the stopper waits before it looks at the Ps that are left once more.
+/// How long the stopper waits before it looks again at the Ps that are left.
 const ASK_AGAIN: Duration = Duration::from_micros(100);
 /// How long the world may stand still (API).
 pub(crate) const LONGEST_STOP: Duration = Duration::from_secs(10);
 
 /// What stop-the-world needs.
 pub(super) struct WorldState {
-    /// Ps that do not stand still yet.
+    /// Ps that are not stopped yet.
     running: AtomicU32,
     /// Woken when that comes to 0.
     note: Note,
@@ -74,14 +80,14 @@ thread_local! {
     static HAS_STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// "The world stands still, and I have stopped it." Starts it again when dropped, also by a panic.
+/// "The world is stopped, and I have stopped it." Starts it again when dropped, also by a panic.
 #[must_use]
 pub(crate) struct Stopped {
     m: Option<&'static M>,
     own: Option<&'static P>,
-    /// How many Ps the world is started with, if not with as many as before.
+    /// The new number of Ps, if it changes.
     change: Option<MadePs>,
-    /// Passed on after the world was started.
+    /// Dropped, and so passed on, after the world was started.
     _turn: Turn,
 }
 
@@ -94,7 +100,8 @@ impl Stopped {
     pub(crate) fn begin() -> Stopped {
         let may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("stop it again"));
         let turn = Turn::take(&may_wait);
-        // Entering may mean to wait for a P, for which the monitor is needed: it sleeps behind a closed gate.
+        // Before the gate is closed: entering may wait for a P, which may need the monitor, and
+        // that sleeps while the gate is closed.
         let mut worker = may_wait.enter();
         SCHED.close_gate();
         let own = SCHED.stop_the_world(worker.as_mut());
@@ -108,12 +115,12 @@ impl Stopped {
         Stopped { m: worker.as_ref().map(Worker::m), own, change: None, _turn: turn }
     }
 
-    /// The goroutine that has stopped it.
+    /// The id of the goroutine that has stopped it; `None` on a foreign thread.
     pub(crate) fn stopper(&self) -> Option<u64> {
         self.m.and_then(M::cur_g).map(|g| g.id())
     }
 
-    /// Starts the world with so many Ps.
+    /// Starts the world with this many Ps.
     pub(crate) fn start_with(mut self, made: MadePs) {
         self.change = Some(made);
     }
@@ -122,7 +129,8 @@ impl Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         HAS_STOPPED.set(false);
-        // The word says TAKEN, and stays so until `start_the_world` gives the M a P: there is no idle one.
+        // This worker has no P: the word says TAKEN, and no P is idle, until `start_the_world`
+        // gives the M one.
         let mut worker = self.m.and_then(|_| Worker::enter());
         if let Some(m) = self.m {
             m.set_stopped_world(false);
@@ -141,13 +149,14 @@ pub(super) fn thread_has_stopped() -> bool {
 }
 
 impl Sched {
-    /// Stops every P. Returns the caller's own, if it has one; its M is without from here on.
+    /// Stops every P. Returns the caller's own, if it had one; its M has none from here on.
     #[doc(alias = "stopTheWorldWithSema")]
     fn stop_the_world(&self, mut worker: Option<&mut Worker>) -> Option<&'static P> {
         let own = {
             let mut shared = self.lock.lock();
             self.world.running.store(self.procs(), Ordering::Relaxed);
-            // The caller holds the flag's lock: from here on a P that is given up is counted.
+            // The flag is set under this lock, so a P that is given up after it is released is
+            // counted.
             while let Some(p) = self.get_idle_p(&mut shared) {
                 self.count_stopped(p);
             }
@@ -172,16 +181,17 @@ impl Sched {
         own
     }
 
-    /// A P stands still. By its owner; it is the stopper's from here on.
+    /// Counts a P as stopped. Called by its owner; it is the stopper's from here on.
     pub(super) fn count_stopped(&self, p: OwnedP) {
         p.rest(Resting::Stopped);
-        // ORDERING: AcqRel: the stopper, woken by the last one, sees what all of them did to their Ps.
+        // ORDERING: AcqRel pairs with the other calls here: the last one has acquired what all of
+        // them did to their Ps, and wakes the stopper.
         if self.world.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.world.note.wake();
         }
     }
 
-    /// Takes Ps from blocking calls and from user code; those inside the runtime are asked.
+    /// Takes Ps from blocking calls and from user code; asks Ms inside the runtime to yield.
     fn stop_those_left(&self) {
         for first in (0..self.procs()).step_by(AT_ONCE) {
             self.stop_some(first..first + AT_ONCE as u32);
@@ -213,7 +223,8 @@ impl Sched {
         });
     }
 
-    /// Waits until no goroutine without a P is inside the runtime: those that come later wait at the gate.
+    /// Waits until no goroutine without a P is inside the runtime. Those that enter later wait at
+    /// the gate.
     fn await_those_inside(&self, stopper: Option<&M>) {
         loop {
             heavy_barrier();
@@ -255,8 +266,9 @@ impl Sched {
         self.stop_m(g0);
     }
 
-    /// Gives the Ps back, as many as there are to be: those with work to Ms, the others to the idle
-    /// list; one to the caller, if it is a goroutine, its own if that still exists.
+    /// Gives all Ps back, after changing their number if asked to: those with work to Ms, the
+    /// others to the idle list. If the caller is a goroutine, it gets one: its own, unless that is
+    /// dead now.
     #[doc(alias = "startTheWorldWithSema")]
     fn start_the_world(&self, change: Option<&MadePs>, worker: Option<&mut Worker>, own: Option<&'static P>) {
         if let Some(made) = change {
@@ -305,7 +317,8 @@ impl Sched {
         self.world.opened.notify_all();
     }
 
-    /// Waits, for `limit` at most, while the world is stopped; returns whether it is still the same stop.
+    /// Waits, for `limit` at most, until the world is started. Returns whether it is still stopped
+    /// by the same stopper.
     pub(crate) fn await_start(&self, limit: Duration) -> bool {
         let gate = self.world.gate.lock().unwrap_or_else(PoisonError::into_inner);
         let stop = self.world.stops.load(Ordering::Relaxed);
@@ -322,13 +335,13 @@ impl Sched {
         self.world.running.load(Ordering::Relaxed)
     }
 
-    /// Whether the world stands still, or is about to.
+    /// Whether the world is stopped, or about to be.
     pub(crate) fn is_stopped(&self) -> bool {
         !self.world.stops.load(Ordering::Relaxed).is_multiple_of(2)
     }
 
-    /// For a goroutine without a P that enters: if the world is to be stopped, goes out again and waits, in place, until it is
-    /// started.
+    /// For a goroutine without a P that enters: if the world is to be stopped, leaves the runtime
+    /// and waits, on its thread, until it is started.
     #[inline(always)]
     pub(super) fn wait_at_gate(&self, worker: &Worker) {
         if self.exceptions.is_stopping() {

@@ -1,8 +1,10 @@
-//! Takes Ps from goroutines in user code (D1): several, behind one barrier. By the monitor and by whoever stops the world.
+//! Takes Ps from goroutines in user code (D1): several, behind one barrier. Called by the monitor
+//! and by whoever stops the world.
 //!
-//! The protocol and its argument are the ownership word's (`gosched-primitives`). Takers exclude each other by the lock
-//! around [`TakerToken`], which a [`Takes`] holds. `count_taken` comes before the taking, so that an M that finds out finds
-//! itself counted; what was not taken after all is counted back.
+//! The protocol and its argument are the ownership word's (`gosched-primitives`). Takers exclude
+//! each other by the lock around [`TakerToken`], which a [`Takes`] holds. `count_taken` comes
+//! before the taking, so that an M that finds out has been counted; a P that is not taken after all
+//! is counted back.
 
 use std::io;
 
@@ -13,10 +15,11 @@ use crate::fatal::fatal;
 use crate::m::{M, Taken};
 use crate::p::{OwnedP, P};
 
-/// Ps that are taken behind one barrier.
+/// How many Ps are taken behind one barrier.
 pub(crate) const AT_ONCE: usize = 16;
 
-/// The taker's barrier (D1). Refused, it ends the process: no P could ever be taken again without two having it.
+/// The taker's barrier (D1). If the system refuses it, the process ends: no P could be taken any
+/// more without the risk that two own it.
 pub(crate) fn heavy_barrier() {
     if let Err(barrier::Refused { errno }) = barrier::heavy() {
         fatal!(
@@ -45,7 +48,7 @@ pub(crate) struct Takes<'s> {
 }
 
 impl Sched {
-    /// The right to take Ps, for as long as it is kept.
+    /// The right to take Ps, until it is dropped or finished.
     pub(crate) fn takes(&self) -> Takes<'_> {
         Takes { sched: self, taker: self.taker.lock(), begun: [const { None }; AT_ONCE], len: 0 }
     }
@@ -61,7 +64,8 @@ impl Takes<'_> {
         self.len == AT_ONCE
     }
 
-    /// Begins to take a P. One that its M has lost already, or let go of, is passed over, and so is one too many.
+    /// Begins to take a P. Skips one that its M has already lost or let go of, and one for which
+    /// there is no room.
     pub(crate) fn begin(&mut self, candidate: Candidate) {
         let Some(place) = self.begun.get_mut(self.len) else { return };
         let Some(retaking) = candidate.m.owner.begin_retake(&mut self.taker) else { return };
@@ -70,7 +74,8 @@ impl Takes<'_> {
         self.len += 1;
     }
 
-    /// Takes the P of each M that is still in user code, and gives it to `each`; `None` for one that keeps it.
+    /// Takes the P of each M that is still in user code, and passes it to `each`; `None` for an M
+    /// that keeps its P.
     pub(crate) fn finish(mut self, mut each: impl FnMut(Candidate, Option<OwnedP>)) {
         if self.len > 0 {
             heavy_barrier();

@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - A wake-up between two polls is remembered; several count as one. Whoever wakes takes the waiter, once.
-//! - The poller may use a waker of ours inside the runtime: it recognises it by its table ([`notify_own`]), and no user code
-//!   runs. All others use it as any waker.
+//! - The poller may use a waker of ours inside the runtime: it recognises it by its table
+//!   ([`notify_own`]), and no user code runs. All others use it as they use any waker.
 
 use core::mem::ManuallyDrop;
 #[cfg(feature = "hyper")]

@@ -1,7 +1,8 @@
 //! The template thread, which makes all Ms (D9).
 //!
-//! It was cleaned of what it inherited from whoever started the runtime, and its children inherit from it alone.
-//! It also is where Ms are allocated, and where a refused thread is tried for again: the scheduler waits for neither.
+//! It sets itself back to the defaults, whatever it inherited from the thread that started the
+//! runtime, and all Ms inherit from it. It also allocates the Ms, and asks again for a thread that
+//! was refused: the scheduler waits for neither.
 //!
 //! Invariant: under the list's lock, the note is set exactly if the list is not empty.
 
@@ -20,7 +21,8 @@ use crate::m::{FirstThread, HasP, M, Worker, current};
 use crate::p::{OwnedP, PList};
 use crate::sys::thread::{self, Defaults};
 
-/// g0 runs the scheduler and nothing of the user's.
+/// For the scheduler. Of the user's code only destructors of thread-locals run there, at a thread's
+/// end.
 const G0_STACK_BYTES: usize = 256 * 1024;
 
 /// Ps that wait for a new M, off every other list.
@@ -32,7 +34,7 @@ pub(crate) fn start(defaults: &'static Defaults) -> io::Result<()> {
     thread::spawn(G0_STACK_BYTES, template_main, core::ptr::from_ref(defaults).cast_mut().cast())
 }
 
-/// Asks for a new M for `p`, which is the caller's to give. Allocates nothing.
+/// Asks for a new M for `p`. Allocates nothing.
 pub(crate) fn start_m(p: OwnedP, spinning: Option<Spinning>) {
     p.keep_for_new_m(spinning);
     let mut wanted = WANTED.lock();
@@ -45,7 +47,7 @@ pub(crate) fn start_m(p: OwnedP, spinning: Option<Spinning>) {
 
 extern "C" fn template_main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-template");
-    // SAFETY: `start` passed this, for ever.
+    // SAFETY: `start` passed this reference, which is `'static`.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
     let mut refused = None;
     loop {
@@ -83,8 +85,8 @@ enum Created {
     Refused,
 }
 
-/// Creates an M for `p`. If the system refuses the thread, that is said once, the P goes to an M that sleeps or back on
-/// the idle list, and it is tried again while work waits (S32).
+/// Creates an M for `p`. If the system refuses the thread, reports that once, gives the P to an M
+/// that sleeps or back to the idle list, and has it tried again while work waits (S32).
 fn create(p: OwnedP) -> Created {
     static SAID: Once = Once::new();
     let spinning = p.take_kept_spinning();
@@ -111,13 +113,14 @@ fn create(p: OwnedP) -> Created {
     Created::Refused
 }
 
-/// A thread of an M. It ends only with a goroutine that was locked to it (S51). Thread-locals' destructors come after that, on a
-/// thread that is no longer ours.
+/// The thread of an M. It ends only with a goroutine that was locked to it (S51). Destructors of
+/// thread-locals run after that, on a thread that is no longer ours.
 extern "C" fn m_main(m: *mut c_void) -> *mut c_void {
     // SAFETY: `create` passed an M, which lives for ever and has no other thread.
     let m: &'static M = unsafe { &*m.cast::<M>() };
     current::set(Some(m));
-    // SAFETY: this thread is its M's from here on, and a new M is inside the runtime, without a P.
+    // SAFETY: this thread is its M's from here on, and an M without a thread is inside the runtime,
+    // without a P.
     let mut worker = unsafe { Worker::assume(m, HasP::No) };
     if worker.begin() == FirstThread::Yes {
         SCHED.list_m(m);

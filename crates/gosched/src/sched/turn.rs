@@ -1,8 +1,8 @@
-//! Whose turn it is to stop the world, and the line of those who wait for theirs.
+//! Whose turn it is to stop the world, and the queue of those who wait for theirs.
 //!
-//! Invariants: at most one [`Turn`] exists, and while one does, `taken` is set. It is passed on
-//! without being given up: to the first in line, whom `drop` wakes. The nodes lie in the frames of
-//! those who wait, stay there until they are woken, and are touched under the lock only.
+//! Invariants: at most one [`Turn`] exists, and while one does, `taken` is set. `drop` passes it on
+//! to the first in line, and wakes that one, without clearing `taken`. The nodes lie in the frames
+//! of those who wait, stay there until they are woken, and are touched under the lock only.
 
 use core::cell::Cell;
 use core::ptr::{NonNull, null_mut};
@@ -23,13 +23,13 @@ struct TurnLine {
     waiting: List<InLine>,
 }
 
-/// One who waits, in its own frame.
+/// A waiter, in its own frame.
 struct InLine {
     waiter: Cell<Option<Waiter>>,
     link: AtomicPtr<InLine>,
 }
 
-// SAFETY: always the same field, which only lists write to.
+// SAFETY: `link` is always the same field, to which only lists write.
 unsafe impl Linked for InLine {
     fn link(&self) -> &AtomicPtr<InLine> {
         &self.link

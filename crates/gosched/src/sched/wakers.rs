@@ -1,16 +1,16 @@
 //! Wakers of async tasks that waited for a descriptor.
 //!
-//! Calling a waker of somebody else's executor runs foreign code, which may do anything, also call
-//! this library; the poller runs inside the runtime. So such wakers are handed to a goroutine that
-//! does nothing else. The wakers of our own `future::block_on` need no such care: whoever polls
-//! wakes those who wait there itself.
+//! Calling a waker of another executor runs foreign code, which may do anything, also call this
+//! library; the poller runs inside the runtime. So such wakers are handed to a goroutine that does
+//! nothing else. The wakers of our own `future::block_on` run no foreign code: the poller notifies
+//! their tasks itself.
 //!
 //! Nothing is allocated or freed inside the runtime. When a task's wait has ended its node is
-//! *due*, and freed by that goroutine; or, for a waker of ours, it stays with its descriptor and
-//! serves the next who waits there, most likely the same task.
+//! *due*, and freed by that goroutine; or, for a waker of ours, it stays with its descriptor for
+//! the next task that waits there, most likely the same one.
 //!
-//! Invariant: under the lock, `runner` is there exactly while the goroutine waits, and then nothing
-//! is due.
+//! Invariant: under the lock, `runner` is `Some` exactly while the goroutine waits, and then
+//! nothing is due.
 
 use core::panic::Location;
 use std::sync::Once;
@@ -25,8 +25,8 @@ use crate::g::{G, Name};
 use crate::netpoll::{WakerNode, collect};
 use crate::panics::contain;
 
-/// Notifies a task, inside the runtime; goroutines that are to run by it go to `ready`. Gives back
-/// a node that can serve again.
+/// Notifies a task, inside the runtime; goroutines that this makes runnable go to `ready`. Returns
+/// the node if it can be used again.
 pub(super) fn wake(node: WakerNode, ready: &mut List<G>) -> Option<WakerNode> {
     let own = match &node.task {
         Waiter::Async(waker) => notify_own(waker),
@@ -67,7 +67,7 @@ pub(crate) fn ensure_runner() {
             place: Location::caller(),
         };
         // SAFETY: `run` borrows nothing, and its result is never taken: it does not end. A function
-        // can be moved out of often.
+        // item is `Copy`, so moving it out leaves nothing behind.
         let _detached = unsafe { spawn(how, Argument::new(&run)) };
     });
 }
@@ -75,8 +75,8 @@ pub(crate) fn ensure_runner() {
 fn run() {
     loop {
         let mut due = Tasks::new();
-        // Its own goroutine: it never stops the world, and the wakers that do have started it
-        // again.
+        // Never an error: only this goroutine runs here, and a waker that stopped the world has
+        // started it again.
         let Ok(caller) = Caller::enter_moving() else { continue };
         let _ = caller.wait_unless(WaitReason::Io, |waiter| {
             let mut pool = POOL.lock();
@@ -87,10 +87,10 @@ fn run() {
             due = core::mem::take(&mut pool.due);
             Commit::Refuse
         });
-        // What others' code does on this goroutine, it does in the open.
+        // While it runs foreign code, this goroutine is shown in lists and dumps.
         hide_current(false);
         while let Some(node) = due.pop() {
-            // What a waker panics about is its own executor's business; the others must be called.
+            // A waker that panics must not keep the others from being called.
             contain(|| node.task.wake());
         }
         hide_current(true);

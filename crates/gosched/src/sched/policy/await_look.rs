@@ -1,10 +1,12 @@
-//! Waiting for who looks: a spinner that has found nothing waits for a look at the network that will find much.
+//! Awaiting a look: a spinner that has found nothing waits for another M's look at the network that
+//! will probably find much.
 //!
-//! **Problem.** One M looks at the network at a time. When it has found much it wakes another M; but the one that would help was
-//! searching a moment ago, found nothing, and has just gone to sleep. That costs two futex calls and a switch by the kernel.
+//! **Problem.** One M looks at the network at a time. When it has found much it wakes another M.
+//! But the M that would help was searching a moment ago, found nothing, and has just gone to sleep.
+//! That costs two futex calls and a switch by the kernel.
 //!
-//! **Hook**: `after_search`. A spinner waits, if somebody looks and the last look found many ([`MANY`]), for as long as the look
-//! takes, and no longer than [`LOOK_PAUSES`].
+//! **Hook**: `after_search`. If an M or the monitor is looking, and the last look found many
+//! goroutines ([`MANY`]), a spinner waits until that look is over, for [`LOOK_PAUSES`] at most.
 //!
 //! **Without it** the M gives up its P and sleeps, as in Go.
 
@@ -17,7 +19,7 @@ use crate::netpoll;
 use crate::p::OwnedP;
 use crate::sched::Sched;
 
-/// So many are worth waiting for.
+/// A look that finds this many goroutines is worth waiting for.
 const MANY: usize = 16;
 /// How long a spinner waits for somebody else's look at the network: about 40 µs of pauses.
 const LOOK_PAUSES: u32 = 1_000;
@@ -39,7 +41,8 @@ pub(in crate::sched) fn after_search(sched: &Sched, m: &mut OwnM, p: &mut OwnedP
     }
 }
 
-/// Whether somebody looks, or queues what it has found, and that is probably much: as much as the last time. Only a hint.
+/// Whether somebody looks at the network, or queues what it has found, and that is probably much,
+/// because the last look found much. A hint.
 fn is_much_coming() -> bool {
     netpoll::looker().is_some() && netpoll::last_found() >= MANY
 }

@@ -1,12 +1,15 @@
 //! In reach: what a spinner has found can be stolen until the next spinner is on its way.
 //!
-//! **Problem.** A spinner that has found a goroutine wakes the next one before it runs its own (S31). On a machine with more busy
-//! threads than CPUs the kernel may run the one that was woken in the waker's place, for a tick of 4 ms; the goroutine that was
-//! found waits in the waker's hand all that time.
+//! **Problem.** A spinner that has found a goroutine wakes the next one before it runs its own
+//! (S31). On a machine with more busy threads than CPUs the kernel may run the woken one in place
+//! of its waker, for a tick of 4 ms. The goroutine that the waker has found waits all that time,
+//! and can't be stolen.
 //!
-//! **Hook**: `before_run`. So the goroutine lies in `runnext` while the other one is woken.
+//! **Hook**: `before_run`. The goroutine is put in `runnext` while the next spinner is woken, and
+//! taken out again.
 //!
-//! **Without it** the goroutine is in the M's hand, as in Go, and `schedule` wakes the next spinner.
+//! **Without it** only the M knows of the goroutine, as in Go, and `schedule` wakes the next
+//! spinner.
 
 use core::ptr::NonNull;
 
@@ -16,7 +19,8 @@ use crate::m::M;
 use crate::p::OwnedP;
 use crate::sched::Sched;
 
-/// A search has found `g`: ends the M's spinning with it in `runnext`. What is to be run; `None` if it was stolen meanwhile.
+/// A search has found `g`: ends the M's spinning while `g` is in `runnext`. Returns what is to be
+/// run; `None` if it was stolen meanwhile.
 pub(in crate::sched) fn before_run(
     sched: &Sched,
     m: &M,

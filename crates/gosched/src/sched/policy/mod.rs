@@ -1,10 +1,12 @@
-//! What the scheduler does beyond Go's rules, to be faster or fairer on real machines: one policy in each file, which tells the
-//! problem, the hook that it is called at, its figures, and what happens without it.
+//! What the scheduler does beyond Go's rules, to be faster or fairer on real machines: one policy
+//! in each file, whose head says what the problem is, at which hook it is called, and what happens
+//! without it. The figures are in `docs/design.md`.
 //!
-//! Each can be switched off: `GOSCHED_DEBUG=policy.NAME=0`, all of them with `policy=0`. No goroutine is lost then, and none waits
-//! for ever: what progress needs (held-back starts, waiting for a stack, insisting on a P, the slow hand-offs beyond the soft
-//! limit) is part of the core. The test suite passes with each of them off, and with all off, but for the tests that show a policy:
-//! those name it (`shows`).
+//! Each can be switched off: `GOSCHED_DEBUG=policy.NAME=0`, all of them with `policy=0`. No
+//! goroutine is lost then, and none waits for ever: what progress needs (held-back starts, waiting
+//! for a stack, insisting on a P, the slow hand-offs beyond the soft limit) is part of the core.
+//! The test suite passes with each of them off, and with all off. Tests that show a policy are
+//! skipped without it: they name it (`shows`).
 //!
 //! | hook | when | policies |
 //! |---|---|---|
@@ -12,13 +14,13 @@
 //! | [`nothing_in_hand`] | an M is between two goroutines, and all it has is in rings | `give_way` |
 //! | [`after_search`] | a search has found nothing | `await_look` |
 //! | [`before_run`] | a search has found a goroutine | `in_reach` |
-//! | [`queue_woken`] | a goroutine was woken by one with a P | `trust` |
-//! | [`picked`] | a pick has found a goroutine at hand | `trust` |
+//! | [`queue_woken`] | a goroutine was woken by a caller with a P | `trust` |
+//! | [`picked`] | a pick has found a goroutine in `runnext` or the ring | `trust` |
 //! | [`runnext_waits`] | a goroutine in `runnext` was not run soon | `trust` |
-//! | [`class_of_preempted`] | a goroutine was preempted, or is back without its P | `preempted_last` |
+//! | [`class_of_preempted`] | a goroutine was preempted, or needs a P again after it lost its own | `preempted_last` |
 //! | [`pick`](pressure::pick) | a pick, while there is pressure | `pressure` |
 //! | the monitor's tick | | `pressure`, `quantum`, `pace`, `trust` |
-//! | a thread sleeps, or begins or ends to compute without a P | | `timer_slack`, `time_slices` |
+//! | a thread begins, sleeps for a short time, loses its P while it computes, or has one again | | `timer_slack`, `time_slices` |
 
 mod await_look;
 mod give_way;

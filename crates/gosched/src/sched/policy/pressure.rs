@@ -1,10 +1,13 @@
-//! Pressure: while some compute beyond their slice, goroutines that have not run yet stand behind those that were woken (D1).
+//! Pressure: while some goroutines compute beyond their slice, those that have not run yet queue
+//! behind those that were woken (D1).
 //!
-//! **Problem.** Any goroutine that has not run yet may turn out to compute for 10 ms. One that was woken has run, and parked: it
-//! probably does so again soon. When many are started at once that compute, those that were woken wait behind all of them.
+//! **Problem.** Any goroutine that has not run yet may turn out to compute for 10 ms. One that was
+//! woken has already run and parked: it probably parks again soon. When many goroutines that
+//! compute are started at once, those that are woken wait behind all of them.
 //!
-//! **Hooks**: the monitor's tick notes when one was last found computing beyond its slice while others waited; for
-//! [`PRESSURE_LASTS`](slice::PRESSURE_LASTS) after that a pick sets those aside that have no stack yet.
+//! **Hooks**: the monitor's tick notes when one was last found computing beyond its slice while
+//! others waited. For [`PRESSURE_LASTS`](slice::PRESSURE_LASTS) after that, a pick moves goroutines
+//! without a stack to the global queue, behind the woken ones.
 //!
 //! **Without it** new ones keep their place, as in Go.
 
@@ -17,7 +20,7 @@ use crate::g::G;
 use crate::p::{OwnedP, Slice};
 use crate::sched::{QueueClass, SCHED, Sched, stack};
 
-/// What the monitor remembers of those that compute.
+/// What the monitor remembers of goroutines that compute beyond their slice.
 pub(crate) struct Hogs {
     /// When one was last found computing beyond its slice while others waited.
     last: Option<u64>,
@@ -28,7 +31,7 @@ impl Hogs {
         Hogs { last: None }
     }
 
-    /// A tick begins: whether there is pressure, of which the picks are told.
+    /// A tick begins: tells the picks whether there is pressure, and returns it.
     pub(crate) fn look(&self, now: u64) -> bool {
         let pressure = slice::has_pressure(self.last, now);
         SCHED.set_under_pressure(pressure);
@@ -44,7 +47,8 @@ impl Hogs {
     }
 }
 
-/// The next G by `runnext` and ring that has run before; those that have not are set behind all that were woken.
+/// The next G of `runnext` and ring that has run before. Those that have not are moved to the
+/// global queue, behind all that were woken.
 #[cold]
 pub(in crate::sched) fn pick(sched: &Sched, p: &mut OwnedP) -> Option<(NonNull<G>, Slice)> {
     loop {

@@ -1,7 +1,7 @@
 //! Quantum: a goroutine may compute for longer while many already compute without a P (D1).
 //!
-//! **Problem.** Whoever loses its P is one more thread for the kernel to run. With many of them, each one that starts its slice
-//! soon loses its P too, and the kernel switches among hundreds of threads.
+//! **Problem.** A thread that loses its P is one more for the kernel to run. With many of them each
+//! goroutine that computes soon loses its P too, and the kernel switches among hundreds of threads.
 //!
 //! **Hook**: the monitor's judgement of a P that runs. The slice grows with the number of those that compute without a P
 //! (`gosched_rules::slice::quantum`).

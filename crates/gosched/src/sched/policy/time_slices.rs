@@ -1,10 +1,12 @@
-//! Time slices of the kernel: threads with a P come sooner than those that compute without one (D1).
+//! Time slices of the kernel: threads with a P are run sooner than those that compute without one
+//! (D1).
 //!
-//! **Problem.** With more busy threads than CPUs the kernel lets each run for some milliseconds. An M with a P then waits behind
-//! goroutines that have lost theirs, and the monitor behind all of them.
+//! **Problem.** With more busy threads than CPUs the kernel lets each run for some milliseconds. An
+//! M with a P then waits behind threads that have lost theirs, and the monitor behind all of them.
 //!
-//! **Hook**: when a thread begins, loses its P while it computes, or has one again. The kernel is asked for a shorter or longer
-//! slice, where it can be (Linux 6.12): shorter slices come sooner.
+//! **Hook**: when a thread begins, loses its P while it computes, or has one again. The kernel is
+//! asked for a shorter or longer slice, if it supports that (Linux 6.12): it runs threads with
+//! shorter slices sooner.
 //!
 //! **Without it** all threads have the kernel's default.
 
@@ -15,11 +17,11 @@ use crate::sys::thread;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub(crate) enum TimeSlice {
-    /// For the monitor: a few microseconds of work, now.
+    /// For the monitor, which has a few microseconds of work and is to run at once.
     Shortest = 100_000,
-    /// For those who have a P.
+    /// For threads that have a P.
     Short = 200_000,
-    /// For those who compute without one.
+    /// For threads that compute without one.
     Long = 100_000_000,
 }
 

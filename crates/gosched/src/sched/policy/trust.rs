@@ -1,16 +1,19 @@
-//! Trust: a lone goroutine in `runnext` goes without waking an idle M, on a P that has earned it (D9).
+//! Trust: a goroutine that is alone in `runnext` wakes no idle M, on a P that has earned it (D9).
 //!
-//! **Problem.** Goroutines that pass a token to and fro need one P: the one that wakes the other parks right after. To wake a
-//! second M for that costs a futex call, and that M finds nothing to do.
+//! **Problem.** Goroutines that pass a token to and fro need one P: the one that wakes the other
+//! parks right after. Waking a second M for that costs a futex call, and that M finds nothing to
+//! do.
 //!
-//! **Hooks**: `queue_woken`, `picked`, `runnext_waits`, and the monitor's tick. A P on which the last such Gs were all run by
-//! itself, [`ENOUGH`](trust::ENOUGH) in a row, is trusted with the next one too. Trust is lost at once when one had to wait: it was
-//! stolen, or the monitor found it still there, or the goroutine that woke it went into a blocking call.
+//! **Hooks**: `queue_woken`, `picked`, `runnext_waits`, and the monitor's tick. A P that has itself
+//! run the last [`ENOUGH`](trust::ENOUGH) goroutines in its `runnext` is trusted to run the next
+//! one too. It loses the trust as soon as one had to wait: it was stolen, or the monitor found it
+//! still there, or the goroutine that woke it began a blocking call.
 //!
-//! A G that waits in trust is queued as any other: thieves find it, and so does an M that looks once more before it sleeps. The
-//! monitor looks at each tick, so it waits for a tick at most while a P is idle. It looks at trusted Ps only: whoever
-//! takes trust away is an M that searches, whose success wakes the next one, or wakes one after that; so a G that was put there
-//! meanwhile is found too.
+//! Such a G is queued as any other: thieves find it, and so does an M that looks once more before
+//! it sleeps. The monitor looks at each tick, so while a P is idle the G waits for a tick at most.
+//! The monitor looks at trusted Ps only. That is enough: a thief that ends the trust is a spinner,
+//! whose success wakes the next one, and all others who end it wake an M afterwards; so a G that
+//! was put there meanwhile is found too.
 //!
 //! **Without it** no P ever gains trust, and every wake-up looks for an idle P to wake, as in Go.
 
@@ -24,15 +27,15 @@ use crate::g::G;
 use crate::p::{OwnedP, P, Slice};
 use crate::sched::{Sched, find};
 
-/// Whether the P is trusted. The count is written by the owner, and by those who find the trust broken; one that is lost between
-/// them does not matter.
+/// Whether the P is trusted. The count is written by the owner, and by those who end the trust; a
+/// write that is lost between them does not matter.
 #[inline]
 fn is_given(p: &P) -> bool {
     trust::is_given(p.trust.load(Ordering::Relaxed))
 }
 
-/// A goroutine was woken by one with a P: puts it in `runnext` if it will be all that is queued here, and is trusted to be run soon.
-/// Returns whether it was: then nobody else need be woken for it.
+/// A goroutine was woken by a caller with a P: puts it in `runnext` if the P is trusted and nothing
+/// else is queued here. Returns whether it did: then no M need be woken for it.
 #[inline]
 pub(in crate::sched) fn queue_woken(p: &mut OwnedP, g: NonNull<G>) -> bool {
     let alone = is_given(p) && p.next.peek().is_none() && p.ring.is_empty();
@@ -43,8 +46,8 @@ pub(in crate::sched) fn queue_woken(p: &mut OwnedP, g: NonNull<G>) -> bool {
     alone
 }
 
-/// A pick has found a goroutine at hand; if it is from `runnext`, the owner runs it itself. The switch is asked only while trust is
-/// still to be earned.
+/// A pick has found a goroutine in `runnext` or the ring; if it is from `runnext`, the owner runs
+/// it itself. Whether the policy is on is asked only until the P is trusted.
 #[inline]
 pub(in crate::sched) fn picked(p: &OwnedP, slice: Slice) {
     if slice != Slice::Inherited {
@@ -56,13 +59,14 @@ pub(in crate::sched) fn picked(p: &OwnedP, slice: Slice) {
     }
 }
 
-/// A goroutine in the P's `runnext` was not run as soon as was hoped for.
+/// A goroutine in the P's `runnext` was not run soon: the P is trusted no more.
 pub(in crate::sched) fn runnext_waits(p: &P) {
     p.trust.store(trust::NONE, Ordering::Relaxed);
 }
 
 impl Sched {
-    /// For the monitor, while a P is idle: a G that waits in another's `runnext` after all gets an M.
+    /// For the monitor: while a P is idle, wakes an M for each G that has to wait in a trusted
+    /// `runnext`, and ends that trust.
     pub(crate) fn end_trust(&self) {
         let idle = self.idle_snapshot();
         if idle.idle_ps == 0 || idle.spinning > 0 {

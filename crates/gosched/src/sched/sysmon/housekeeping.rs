@@ -1,7 +1,9 @@
-//! The monitor's housekeeping (S41): every five minutes, in small steps, so that nobody waits for it.
+//! The monitor's housekeeping (S41): giving memory back, every five minutes, in small steps, so
+//! that no P waits long for the monitor.
 //!
-//! A wait is looked at once: in the first round after it has lasted five minutes. So when nothing happens any more, two
-//! rounds are enough, and the monitor then sleeps without limit.
+//! A goroutine's stack is trimmed once in a wait: in the first round after the wait has lasted five
+//! minutes. So when no P becomes busy any more, two rounds are enough; then the monitor sleeps
+//! without limit.
 
 use core::time::Duration;
 
@@ -10,13 +12,13 @@ use super::super::SCHED;
 const INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Goroutines looked at in one step.
 const STEP: usize = 1000;
-/// Rounds after which nothing is left to do for a process that does nothing.
+/// Rounds after which nothing is left to do while all Ps stay idle.
 const ROUNDS: u32 = 2;
 
 pub(super) struct Housekeeping {
     due: u64,
     rounds: u32,
-    /// Where the round that has begun goes on.
+    /// Where the current round continues.
     at: Option<usize>,
 }
 
@@ -25,7 +27,7 @@ impl Housekeeping {
         Housekeeping { due: now + INTERVAL.as_nanos() as u64, rounds: 0, at: None }
     }
 
-    /// Something has happened since.
+    /// A P has become busy: there may be something to do again.
     pub(super) fn renew(&mut self) {
         self.rounds = 0;
     }

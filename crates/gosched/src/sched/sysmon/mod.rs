@@ -1,22 +1,27 @@
 //! The monitor (S34–S38): a thread without a P that sees to it that nobody holds one too long.
 //!
-//! Every tick it looks at each P. One whose M has been in an announced blocking call for a tick is taken by one CAS. One
-//! whose goroutine has not come back to the scheduler is taken by the ownership protocol (D1): at once if the thread
-//! is blocked in the kernel, after its time slice if it computes, and then only after it was asked. The goroutine goes
-//! on undisturbed, without a P; the P goes to another M.
+//! Every tick it looks at each P. One whose M is in an announced blocking call is taken by one CAS:
+//! after a tick if it has work, or if no other M would look for new work; after 10 ms in any case.
+//! One whose goroutine has not come back to the scheduler is taken by the ownership protocol (D1):
+//! at once if the thread is blocked in the kernel; if it computes, after its time slice, and only
+//! after it was asked to yield. The goroutine continues undisturbed, without a P; the P goes to
+//! another M.
 //!
-//! Two clocks measure a slice. A goroutine is *asked* to yield when it has held its P for 10 ms by the wall clock: that is what
-//! the others have waited, and yielding at a moving call costs nobody anything. Its P is *taken* when its thread has computed
-//! for 10 ms: whoever loses it is one more thread for the kernel to run (D1). On a machine that is busy with others the two are
-//! far apart. (A loop of sends beside four busy threads on 2 CPUs, 2026-11-18: it gave way every 40 ms, 125 at most, when it
-//! was asked by its thread's time; every 11, 35 at most, since.)
+//! Two clocks measure a slice. A goroutine is *asked* to yield when it has held its P for 10 ms by
+//! the wall clock: that is what the others have waited, and yielding at a moving call costs nobody
+//! anything. Its P is *taken* when its thread has computed for 10 ms: a thread that loses its P is
+//! one more for the kernel to run (D1). On a machine that is busy with other processes the two are
+//! far apart. (A loop of sends beside four busy threads on 2 CPUs, 2026-11-18: asked by its
+//! thread's time, it yielded every 40 ms, at most 125; asked by the wall clock, every 11 ms, at
+//! most 35.)
 //!
-//! Invariants: it allocates nothing (but for the dump with which it ends the process when the world
-//! is not started again), takes no lock that user code may hold, waits for no reader of what it has
-//! to say (the reporter says it), and runs nothing of the user's. It takes a P that runs a goroutine
-//! only while work waits for one; from an announced blocking call also when none does, once the call
-//! has lasted 10 ms. What it remembers of a P is in `p/seen.rs` and `m/stint.rs`, which nobody else
-//! touches.
+//! Invariants: it allocates nothing, takes no lock that user code may hold, runs no user code, and
+//! never blocks on standard error (the reporter writes what it reports). The exception is the end
+//! of the process when the world is not started again: it makes and writes that dump itself. It
+//! takes a P that runs a goroutine only while work waits for a P; from an announced blocking call
+//! also when none does, once the call has lasted 10 ms. What it remembers of a P is in
+//! `p/seen.rs`, of an M in `m/stint.rs`; others touch neither, except that the reporter notes there
+//! which stints it has reported.
 
 mod housekeeping;
 mod stint;
@@ -68,7 +73,7 @@ pub(super) fn is_asleep() -> bool {
 
 extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
     thread::set_name(c"gosched-sysmon");
-    // SAFETY: `start` passed this, for ever.
+    // SAFETY: `start` passed this reference, which is `'static`.
     unsafe { &*defaults.cast::<Defaults>() }.adopt();
     let _slack = timer_slack::for_thread();
     time_slices::ask(0, TimeSlice::Shortest);
@@ -117,17 +122,17 @@ extern "C" fn main(defaults: *mut c_void) -> *mut c_void {
 /// busy, or what the look found may be out of date.
 ///
 /// The evidence is taken before the look and again after the monitor has announced that it sleeps.
-/// Who rings earlier finds the monitor awake, which does nothing; but what it rings for has changed
-/// the evidence by then: a P was taken (and may be idle again), or a foreign thread has begun to
-/// wait. (`dead.rs` has the argument.)
+/// A ring that comes earlier finds the monitor awake, which does nothing; but what it rings for has
+/// changed the evidence by then: a P was taken (and may be idle again), or a foreign thread has
+/// begun to wait. (`dead.rs` has the argument.)
 fn sleep_after(look: impl FnOnce() -> Option<Duration>, place: &Dormant) -> Wake {
     let before = SCHED.evidence();
     let limit = look();
     place.sleep_unless(limit, || before.is_none() || SCHED.evidence() != before || SCHED.held_back() > 0)
 }
 
-/// Ends the process if no goroutine can ever run again; else says how long to sleep before the next look, if one is needed:
-/// while only threads that are not ours stand in the way (S48).
+/// Ends the process if no goroutine can ever run again. Else returns how long to sleep before the
+/// next look, if one is needed: while only foreign threads could still wake a goroutine (S48).
 fn look_for_deadlock(patience: &mut DeadlockPatience) -> Option<Duration> {
     match SCHED.check_dead() {
         Deadlock::No => None,
@@ -140,7 +145,7 @@ fn look_for_deadlock(patience: &mut DeadlockPatience) -> Option<Duration> {
     }
 }
 
-/// Sleeps while the world stands still; for too long, and the process ends (API).
+/// Sleeps while the world is stopped. If that lasts too long, ends the process (API).
 fn await_start() {
     if SCHED.await_start(LONGEST_STOP) {
         let headline = "fatal error: the closure of stop_the_world does not end; all goroutines:";
@@ -156,7 +161,7 @@ struct Monitor {
     slow_start: Slow,
     warned: bool,
     warned_of_stacks: bool,
-    /// When those who wait for a stack last tried.
+    /// When goroutines that wait for a stack were last let try.
     stacks_tried_at: u64,
     /// When the last tick was.
     ticked_at: u64,
@@ -234,7 +239,8 @@ impl Monitor {
         tick
     }
 
-    /// Judges a P that runs on `m`, `pause` after the last tick. Asks by itself.
+    /// Judges a P that runs on `m`, `pause` after the last tick. Sends requests (to yield, to give
+    /// the P up) itself.
     fn look(&mut self, p: &P, m: &'static M, now: u64, pause: u64, taker: &mut TakerToken) -> RunningVerdict {
         let verdict = judge(p, m, now, pause);
         match verdict {
@@ -256,7 +262,8 @@ impl Monitor {
         verdict
     }
 
-    /// Beyond the soft limit, hand-offs of blocked threads are few and far between (D1).
+    /// Whether the P of a blocked thread may be handed off now. Beyond the soft limit that is rare
+    /// (D1).
     fn may_hand_off(&mut self, m: &M, now: u64) -> bool {
         if !limit::is_reached(SCHED.lost_to_blocking(), SOFT_LIMIT) {
             return true;
@@ -274,7 +281,7 @@ impl Monitor {
         self.slow_hand_off.is_due(now)
     }
 
-    /// Once in a while, those who wait for a stack try again.
+    /// From time to time, lets goroutines that wait for a stack try again.
     fn help_stackless(&mut self, now: u64) {
         let pause = u128::from(now.saturating_sub(self.stacks_tried_at));
         if SCHED.stackless() == 0 || pause < RETRY_STACKLESS.as_nanos() {
@@ -287,7 +294,8 @@ impl Monitor {
         SCHED.retry_stackless();
     }
 
-    /// Lets goroutines go that were held back: as many as threads came free, or one once in a while.
+    /// Starts goroutines that were held back: as many as threads are missing to the limit, or one
+    /// from time to time.
     fn let_go(&mut self, now: u64) {
         let room = limit::room_to_start(SCHED.lost_to_blocking(), SOFT_LIMIT);
         if room > 0 {
@@ -298,8 +306,8 @@ impl Monitor {
     }
 }
 
-/// Something that is done rarely: the more threads are blocked, the more rarely. What holds them up needs time more than
-/// company.
+/// Something that is done rarely: the more threads are blocked, the more rarely. The blocked
+/// threads need CPU time, not more threads beside them.
 struct Slow {
     every: u64,
     last: u64,
@@ -333,7 +341,7 @@ fn retake_blocking(p: &'static P, now: u64, work_waits: bool) -> Tick {
     if verdict == BlockingVerdict::Wanted { Tick::HandedOff } else { Tick::Busy }
 }
 
-/// What becomes of a P that runs on `m` while work waits. Notes when it was asked to yield.
+/// What to do with a P that runs on `m` while work waits. Notes when it is asked to yield.
 fn judge(p: &P, m: &'static M, now: u64, pause: u64) -> RunningVerdict {
     let unchanged_for = p.seen.unchanged_for(Some(m), p.sched_tick(), now);
     let look = Look {

@@ -1,9 +1,10 @@
-//! Which goroutines have held their thread too long (`GOSCHED_DEBUG=stall=ms`), whether or not anybody waits for it, and
-//! whether or not their P was taken from them meanwhile. The reporter is told, and tells the user.
+//! Which goroutines have held their thread too long (`GOSCHED_DEBUG=stall=ms`), whether or not work
+//! waits, and whether or not their P was taken meanwhile. The reporter is told, and tells the user.
 //!
-//! A goroutine holds its thread from the pick that began it until it leaves it. As long as it has its P, that one's
-//! count of picks stands still; without a P, nobody else can be picked on its M. One that computes is judged by its
-//! thread's CPU time: it can't help it if the kernel runs others.
+//! A goroutine holds its thread from its pick until it leaves the thread. While it has its P, the
+//! P's count of picks does not change; while it has none, nobody else can be picked on its M. One
+//! that computes is judged by its thread's CPU time, so time in which the kernel runs other threads
+//! does not count.
 
 use core::sync::atomic::Ordering;
 
@@ -33,7 +34,7 @@ pub(super) fn look(limit: u64, now: u64) -> Tick {
             stint.begin(id, picks.unwrap_or(known), clock::cpu_of(m.tid()), now);
             continue;
         }
-        // The reporter may have found it on the move; it is asked again after a while.
+        // The reporter may have failed to read its stack; it is asked again after `limit`.
         let since = stint.since.load(Ordering::Relaxed);
         let is_due = now.saturating_sub(stint.asked.load(Ordering::Relaxed)) >= limit;
         if is_due && !stint.is_told(since) && holds(m, limit, now) {
@@ -44,7 +45,7 @@ pub(super) fn look(limit: u64, now: u64) -> Tick {
     tick
 }
 
-/// Whether the thread has computed for `limit`, or has been held so long and is blocked.
+/// Whether the thread has computed for `limit`, or is blocked now.
 fn holds(m: &'static M, limit: u64, now: u64) -> bool {
     let (cpu, before) = (clock::cpu_of(m.tid()), m.stint.cpu.load(Ordering::Relaxed));
     let computed = match cpu {
@@ -54,7 +55,8 @@ fn holds(m: &'static M, limit: u64, now: u64) -> bool {
     if computed >= limit {
         return true;
     }
-    // Else the M might end meanwhile, and close what is asked.
+    // Under the lock, or the M's thread could end between the two questions, and the probe ask
+    // about a thread that is gone.
     let _taker = SCHED.taker.lock();
     let blocked = m.has_thread() && m.probe.is_blocked(m.tid());
     if m.owner.intr() == Intr::Taken {

@@ -1,5 +1,6 @@
-//! The well-known pictures of blocking calls (S56), each in a process of its own, with its numbers of G, P and M before and
-//! after. The calls wait on gates that the test opens, so nothing depends on time.
+//! The textbook situations of blocking calls (S56), each in a process of its own, with its numbers
+//! of G, P and M before and after. The calls wait on gates that the test opens, so nothing depends
+//! on time.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
@@ -17,7 +18,7 @@ fn here() -> &'static M {
     current::current().unwrap()
 }
 
-/// How many Ms there are, and how many of them sleep for want of a P.
+/// How many Ms there are, and how many of them sleep without a P.
 fn ms() -> (usize, usize) {
     (SCHED.all_m().count(), SCHED.lock.lock().idle_ms.len())
 }
@@ -33,8 +34,9 @@ fn id_of_p(m: &M) -> Option<u32> {
     m.p().map(|p| p.id)
 }
 
-/// S56, S38: a blocking G hands its P to a new M, since no other is there. Before: G1 on M0 with P0, G2 queued. After: G1 in
-/// its call on M0 without a P, G2 on M1 with P0. And back: with P0 taken and no idle P, G1 queues, and its M sleeps.
+/// S56, S38: the P of a blocking G goes to a new M, since there is no other. Before: G1 on M0 with
+/// P0, G2 queued. After: G1 in its call on M0 without a P, G2 on M1 with P0. And back: with P0
+/// taken and no idle P, G1 queues, and its M sleeps.
 #[test]
 fn hands_its_p_to_a_new_m() {
     succeeds_in_child("sched::tests::handing::hands_its_p_to_a_new_m", 1, || {
@@ -47,8 +49,9 @@ fn hands_its_p_to_a_new_m() {
             let m = here();
             assert_eq!((id_of_p(m), ms()), (Some(0), (2, 0)));
             RAN.store(true, Ordering::Release);
-            // Its P is asked for, but it does not let go before the first one is back in the queue (and no longer there, if the
-            // kernel does not run this one for long, and it loses the P).
+            // It is asked to yield, but does not before the first goroutine is back in the queue
+            // (or has left it again, if the kernel does not run this thread for a while, and it
+            // loses the P).
             while SCHED.runq_len() == 0 && !BACK.load(Ordering::Acquire) {
                 core::hint::spin_loop();
             }
@@ -65,7 +68,8 @@ fn hands_its_p_to_a_new_m() {
     });
 }
 
-/// S56, S38: a blocking G hands its P to an M that sleeps. Before: 2 Ms, one of them asleep. After: no new one each time.
+/// S56, S38: the P of a blocking G goes to an M that sleeps. Before: 2 Ms, one of them asleep.
+/// After: no new one each time.
 #[test]
 fn hands_its_p_to_a_sleeping_m() {
     succeeds_in_child("sched::tests::handing::hands_its_p_to_a_sleeping_m", 1, || {
@@ -87,7 +91,8 @@ fn hands_its_p_to_a_sleeping_m() {
                 yield_now();
             }
             block_while_another_runs();
-            // A waker that comes between the giving up of a P and the sleep of its M may make one more (README.md).
+            // A waker that comes after an M gave up its P and before it sleeps may make one more M
+            // (README.md).
             assert!(ms().0 <= 3, "sleeping Ms are used before new ones are made");
         }
     });
@@ -124,7 +129,8 @@ fn comes_back_to_an_idle_p() {
             HOLDER.store(null_mut(), Ordering::Release);
             let others = [0, 1].map(|_| {
                 go(move || {
-                    // Whoever gets the old P keeps it; the other one, on the other P, ends.
+                    // The goroutine that gets the old P keeps it; the other one, on the other P,
+                    // ends.
                     let m = core::ptr::from_ref(here()).cast_mut();
                     let held = id_of_p(here()) == Some(old)
                         && HOLDER

@@ -1,5 +1,5 @@
-//! Tests that look inside the scheduler: the well-known pictures with their numbers (S56), and the protocols'
-//! corners that the public API cannot reach.
+//! Tests that look inside the scheduler: the textbook situations with their numbers of G, M and P
+//! (S56), and corner cases of the protocols that the public API cannot reach.
 
 mod handing;
 mod pictures;

@@ -1,5 +1,5 @@
-//! The well-known pictures (S56), on a scheduler of their own whose goroutines nobody runs; and, where threads
-//! matter, in a process of their own.
+//! The textbook situations (S56), each on a scheduler of its own whose goroutines nobody runs; or,
+//! where threads matter, in a process of its own.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ fn push(p: &mut OwnedP, gs: &[NonNull<G>]) {
     }
 }
 
-/// An M that exists on paper, and has `p`.
+/// An M without a thread, which has `p`.
 fn worker_with(p: OwnedP) -> Worker {
     // SAFETY: nobody else knows this M, which starts inside the runtime.
     let mut worker = unsafe { Worker::assume(M::new(), HasP::No) };
@@ -94,7 +94,8 @@ fn the_global_queue_comes_before_stealing() {
     assert!(!m.is_spinning(), "nobody spins for what lies in the global queue");
 }
 
-/// S25: who would poll the network first takes half of what waits for an M that does not go on; but not from one that does.
+/// S25: an M that would poll the network first takes half of what waits for an M that stands still;
+/// but not from one that does not.
 #[test]
 fn a_p_that_stands_still_is_relieved() {
     if !shows(Policy::Relieve) {
@@ -117,7 +118,8 @@ fn a_p_that_stands_still_is_relieved() {
     sched.stop_spinning(m);
 }
 
-/// An M gives way to one that waits for its CPU with a goroutine in hand, or what it finds in the network; not for ever.
+/// An M gives way to one that waits for its CPU with a goroutine in hand, or with what it finds in
+/// the network; but not for ever.
 #[test]
 fn an_m_gives_way_to_one_that_has_something_in_hand() {
     let sched = scheduler(2);
@@ -144,7 +146,8 @@ fn an_m_gives_way_to_one_that_has_something_in_hand() {
     assert!(!sched.is_cpu_wanted(p1, 5), "it has let go of its P");
 }
 
-/// S31: a spinner that has found something wakes the next one, and until then what it has found can be stolen: one of the two gets it.
+/// S31: a spinner that has found something wakes the next one, and until then what it has found can
+/// be stolen: by one thief, or the spinner keeps it.
 #[test]
 fn what_a_spinner_has_found_can_be_stolen() {
     if !shows(Policy::InReach) {
@@ -165,7 +168,7 @@ fn what_a_spinner_has_found_can_be_stolen() {
     assert_eq!(p1.id, 1, "the next spinner was sent on its way");
     assert!(sleeper.take_spinning().is_some_and(|token| sched.idle.stop_spinning(token) == LastSpinner::Yes));
     sleeper.note.clear();
-    // Now it comes no further than the scheduler's lock.
+    // Now `before_run` gets no further than the scheduler's lock.
     sched.put_idle_p(&mut sched.lock.lock(), p1);
     let mut shared = sched.lock.lock();
     // SAFETY: as above.
@@ -264,9 +267,9 @@ fn a_child_is_born_on_its_parents_p() {
     });
 }
 
-/// S56, S31: creating a goroutine wakes one M for the idle P, and no more than there are Ps. Before: the creator's M
-/// runs, the other P is idle or searched for. After: at least 2 Ms; another one stole the goroutine, since its creator
-/// never let go.
+/// S56, S31: creating a goroutine wakes one M for the idle P, and no more than there are Ps.
+/// Before: the creator's M runs, the other P is idle, or its M searches. After: at least 2 Ms;
+/// another one stole the goroutine, since its creator never gave up its thread.
 #[test]
 fn creating_a_goroutine_wakes_one_m() {
     succeeds_in_child("sched::tests::pictures::creating_a_goroutine_wakes_one_m", 2, || {

@@ -1,4 +1,4 @@
-//! Who watches the network (S38), where the public API can't tell.
+//! Who watches the network (S38), as far as the public API can't show it.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::p::P;
 use crate::sched::SCHED;
 use crate::testing::{shows, succeeds_in_child};
 
-/// Waits in user code, without a call to anybody.
+/// Waits in user code, without calling the library.
 fn until(what: &str, holds: impl Fn() -> bool) {
     let began = Instant::now();
     while !holds() {
@@ -20,12 +20,12 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// S38: the last busy P is taken while somebody waits for I/O and nobody watches: an M is sent to. (Seen to fail without the
-/// look in `hand_off_p`, 2026-11-16.)
+/// S38: the last busy P is taken while somebody waits for I/O and nobody watches: an M is woken to
+/// watch. (Seen to fail without the look in `hand_off_p`, 2026-11-16.)
 #[test]
 fn the_last_p_is_handed_to_a_watcher() {
     succeeds_in_child("sched::tests::poll::the_last_p_is_handed_to_a_watcher", 2, || {
-        // Another M has been and gone to sleep.
+        // Another M has run, and gone to sleep.
         crate::go(|| ()).join().unwrap();
         until("the other P is idle", || {
             let idle = SCHED.idle_snapshot();

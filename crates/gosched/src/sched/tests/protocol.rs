@@ -1,4 +1,4 @@
-//! Corners of the protocols that the public API cannot reach.
+//! Corner cases of the protocols that the public API cannot reach.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -16,7 +16,7 @@ fn wait(reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     Caller::enter_moving().unwrap_or_else(|stopped| stopped.refuse("wait")).wait_unless(reason, publish)
 }
 
-/// S1: waking a goroutine twice is a fatal bug, said loudly with the goroutine's state.
+/// S1: waking a goroutine twice ends the process, with the goroutine's state in the message.
 #[test]
 fn waking_twice_is_fatal() {
     let ended = in_child("sched::tests::protocol::waking_twice_is_fatal", 1, || {
@@ -31,7 +31,7 @@ fn waking_twice_is_fatal() {
         }));
         let parked = || {
             let g = NonNull::new(PARKED.load(Ordering::Relaxed))?;
-            // SAFETY: it has not ended: nobody has woken it.
+            // SAFETY: headers are never unmapped.
             unsafe { g.as_ref() }.inspect().filter(|view| view.status == "waiting").map(|_| g)
         };
         let g = loop {
@@ -53,7 +53,7 @@ fn waking_twice_is_fatal() {
     }
 }
 
-/// S16: a wait that is refused goes on at once, and leaves the goroutine as it was.
+/// S16: a wait that is refused returns at once, and leaves the goroutine as it was.
 #[test]
 fn a_refused_wait_goes_on_at_once() {
     crate::run(|| {
@@ -136,8 +136,8 @@ fn listing_goes_on_beside_churn() {
     });
 }
 
-/// S27: two goroutines that wake each other through `runnext` share one slice: what waits in the ring and in the global
-/// queue gets its turn, with one P and nobody to preempt them.
+/// S27: two goroutines that wake each other through `runnext` share one slice: what waits in the
+/// ring and in the global queue gets its turn, with one P and without preemption.
 #[test]
 fn a_pair_in_runnext_does_not_starve_the_others() {
     succeeds_in_child("sched::tests::protocol::a_pair_in_runnext_does_not_starve_the_others", 1, || {

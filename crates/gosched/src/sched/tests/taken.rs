@@ -1,5 +1,5 @@
-//! The taker's side of D1, played by a test: a P is taken from a goroutine in the middle of user code, others go on
-//! with it, and the goroutine finds its way back at its next call, whichever that is.
+//! The taker's side of D1, played by a test: a P is taken from a goroutine in the middle of user
+//! code, others run with it, and the goroutine copes at its next call, whichever that is.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use super::super::{Candidate, SCHED, yield_now};
 use crate::m::{M, Taken, Worker};
 use crate::testing::succeeds_in_child;
 
-/// Tries to take the P of `m` and hand it to somebody else. Returns whether it won.
+/// Tries to take the P of `m` and hand it off. Returns whether it won.
 fn take_p(m: &'static M) -> bool {
     let Some(p) = m.p() else { return false };
     let mut won = false;
@@ -33,8 +33,8 @@ pub(super) fn lose_p() {
     });
 }
 
-/// D1, S40: with one P, a goroutine that never enters the library does not stop the others once its P was taken; it
-/// goes on computing beside them.
+/// D1, S40: with one P, a goroutine that never enters the library does not stop the others once its
+/// P was taken; it continues to compute beside them.
 #[test]
 fn others_run_with_the_p_that_was_taken() {
     succeeds_in_child("sched::tests::taken::others_run_with_the_p_that_was_taken", 1, || {
@@ -50,8 +50,9 @@ fn others_run_with_the_p_that_was_taken() {
     });
 }
 
-/// S39: the monitor, which always finds the M inside, insists: the next call, though it does not move, gives the P up. Others run
-/// with it, and the goroutine goes on where it is. A request without that is left for the next moving call.
+/// S39: the monitor, which always finds the M inside, insists: the next call, though it does not
+/// move, gives the P up. Others run with it, and the goroutine continues on its thread. A request
+/// to yield alone is left for the next moving call.
 #[test]
 fn a_call_that_does_not_move_gives_up_the_p_if_the_monitor_insists() {
     let name = "sched::tests::taken::a_call_that_does_not_move_gives_up_the_p_if_the_monitor_insists";
@@ -83,7 +84,7 @@ fn a_call_that_does_not_move_gives_up_the_p_if_the_monitor_insists() {
     });
 }
 
-/// D1: every kind of call copes with a lost P, and gets an idle one back if there is one.
+/// D1: every kind of call copes with a lost P, and gets an idle one if there is one.
 #[test]
 fn every_call_copes_with_a_lost_p() {
     for procs in [1, 2] {
@@ -126,7 +127,7 @@ fn without_an_idle_p_only_moving_calls_wait_for_one() {
             while STATE.load(Ordering::Relaxed) == 0 {
                 core::hint::spin_loop();
             }
-            // The holder has the one P now, and no work waits, so the monitor leaves it to it.
+            // The holder has the one P now, and no work waits, so the monitor does not take it.
             assert!(Worker::enter().unwrap().p().is_none());
             STATE.store(2, Ordering::Relaxed);
             let child = crate::go(|| 7);
@@ -218,8 +219,8 @@ fn takers_against_busy_goroutines() {
     }
 }
 
-/// The books on lost Ps balance when a call that does not move finds a take begun, and the monitor has insisted: the goroutine
-/// gives up the P itself, and the take fails.
+/// The counts of lost Ps balance when a call that does not move finds a take begun, and the monitor
+/// has insisted: the goroutine gives up the P itself, and the take fails.
 #[test]
 fn books_balance_when_insisted_during_a_take() {
     let name = "sched::tests::taken::books_balance_when_insisted_during_a_take";
@@ -237,7 +238,8 @@ fn books_balance_when_insisted_during_a_take() {
             while !m.owner.in_runtime() {
                 core::hint::spin_loop();
             }
-            // Either order must balance; this one did not, when the M counted before it had the lock that the taker holds.
+            // Either order must balance. This one did not when the M counted before it had the
+            // taker's lock.
             std::thread::sleep(core::time::Duration::from_millis(50));
             takes.finish(|_, taken| assert!(taken.is_none()));
         });
