@@ -11,7 +11,18 @@ pub const MAX_LEN: usize = 10;
 /// # Panics
 /// If `room` is too short; [`MAX_LEN`] bytes always suffice.
 #[inline]
-pub fn put(room: &mut [u8], mut value: u64) -> usize {
+pub fn put(room: &mut [u8], value: u64) -> usize {
+    // With room for any number, no byte needs a check of its own: a GoStart then
+    // takes 105 instructions instead of 146.
+    match room.first_chunk_mut::<MAX_LEN>() {
+        Some(room) => put_within(room, value),
+        None => put_within(room, value),
+    }
+}
+
+#[inline(always)]
+fn put_within<B: AsMut<[u8]> + ?Sized>(room: &mut B, mut value: u64) -> usize {
+    let room = room.as_mut();
     let mut at = 0;
     while value >= 0x80 {
         room[at] = value as u8 | 0x80;

@@ -8,6 +8,7 @@ use gosched_traceformat::order::{EventKind, GoState, Origin, TraceEvent};
 use gosched_traceformat::read::IdMap;
 
 use super::CheckReport;
+use crate::explain::ordinal;
 
 /// Each so manieth pick looks at the global queue first.
 pub(super) const FAIRNESS: u64 = 61;
@@ -65,9 +66,10 @@ impl QueueCheck {
         if let Some((put, _)) = queue.inside.remove(&order)
             && put != g
         {
+            let nth = ordinal(order);
             let message = format!(
-                "P {p} took goroutine {g} out of queue {number} as the {order}th, but goroutine {put} was put in as \
-                 the {order}th"
+                "P {p} took goroutine {g} out of queue {number} as the {nth}, but goroutine {put} was put in as \
+                 the {nth}"
             );
             report.add("fifo", time, message);
         }

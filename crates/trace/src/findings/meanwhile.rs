@@ -13,9 +13,12 @@ use crate::source::Observer;
 /// So many are said of each delay.
 const SHARES: usize = 4;
 
+/// What ran, by P and what.
+type Shares = BTreeMap<(u64, String), u64>;
+
 pub(super) struct SecondReading {
-    /// The delays, and what ran during each: by P and what.
-    delays: Vec<((i64, i64), BTreeMap<(u64, String), u64>)>,
+    /// The delays, and what ran during each.
+    delays: Vec<((i64, i64), Shares)>,
     people: People,
     doing: ProcsDoing,
     end: i64,
@@ -25,7 +28,7 @@ impl SecondReading {
     pub(super) fn new(delays: &[DelayFinding]) -> SecondReading {
         SecondReading {
             end: delays.iter().map(|delay| delay.span.1).max().unwrap_or(i64::MIN),
-            delays: delays.iter().map(|delay| (delay.span, BTreeMap::new())).collect(),
+            delays: delays.iter().map(|delay| (delay.span, Shares::new())).collect(),
             people: People::default(),
             doing: ProcsDoing::default(),
         }

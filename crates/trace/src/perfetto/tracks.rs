@@ -80,9 +80,7 @@ impl<'a> Tracks<'a> {
 
     /// The goroutine's track is to have this name.
     pub(super) fn name_goroutine(&mut self, g: u64, name: &str) {
-        if !self.names.contains_key(&g) {
-            self.names.insert(g, name.to_owned());
-        }
+        self.names.entry(g).or_insert_with(|| name.to_owned());
     }
 
     fn name(&self, kind: TrackKind) -> String {
