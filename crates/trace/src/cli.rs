@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::check::{Bounds, CheckObserver};
 use crate::cut::cut_file;
-use crate::explain::{ExplainObserver, Selected};
+use crate::explain::{ExplainObserver, ExplainRange};
 use crate::failure::ToolError;
 use crate::findings;
 use crate::perfetto;
@@ -126,7 +126,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Re
             if input.json { json(out, &report)? } else { report.write(out)? }
         }
         TraceCommand::Explain { file, from, to, goroutine } => {
-            let mut observer = ExplainObserver::new(out, Selected { from, to, goroutine });
+            let mut observer = ExplainObserver::new(out, ExplainRange { from, to, goroutine });
             show_file(&file, &mut observer)?;
             observer.finish()?;
         }

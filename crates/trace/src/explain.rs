@@ -19,7 +19,7 @@ use crate::text::duration;
 
 /// What is told.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Selected {
+pub struct ExplainRange {
     /// From so many nanoseconds after the first event on.
     pub from: u64,
     /// Up to then.
@@ -31,7 +31,7 @@ pub struct Selected {
 /// Tells a trace.
 pub struct ExplainObserver<'a> {
     out: &'a mut dyn Write,
-    selected: Selected,
+    selected: ExplainRange,
     people: People,
     first: Option<i64>,
     has_head: bool,
@@ -157,7 +157,7 @@ fn decision_text(decision: &TimedDecision, only: Option<u64>) -> Option<String> 
 
 impl<'a> ExplainObserver<'a> {
     /// Writes to `out`.
-    pub fn new(out: &'a mut dyn Write, selected: Selected) -> ExplainObserver<'a> {
+    pub fn new(out: &'a mut dyn Write, selected: ExplainRange) -> ExplainObserver<'a> {
         ExplainObserver {
             out,
             selected,
@@ -281,8 +281,7 @@ impl Observer for ExplainObserver<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! Seen to fail: with 11 left out of the exceptions, and with the tick left out of the
-    //! sentence.
+    //! Seen to fail: with 11 left out of the exceptions.
     use super::*;
 
     #[test]

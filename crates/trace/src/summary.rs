@@ -93,7 +93,7 @@ struct GroupCounts {
 }
 
 #[derive(Debug)]
-struct Life {
+struct GoStretch {
     state: GoState,
     since: i64,
     reason: String,
@@ -103,7 +103,7 @@ struct Life {
 #[derive(Debug, Default)]
 pub struct SummaryObserver {
     people: People,
-    lives: IdMap<Life>,
+    lives: IdMap<GoStretch>,
     groups: Vec<GroupCounts>,
     doing: ProcsDoing,
     procs: BTreeMap<u64, ProcSummary>,
@@ -131,7 +131,7 @@ fn span(from: i64, to: i64) -> u64 {
 
 impl SummaryObserver {
     /// The goroutine has been in its state until now.
-    fn account(&mut self, g: u64, life: &Life, until: i64, next: GoState) {
+    fn account(&mut self, g: u64, life: &GoStretch, until: i64, next: GoState) {
         let Some(group) = self.people.group(g) else { return };
         if group >= self.groups.len() {
             self.groups.resize_with(group + 1, GroupCounts::default);
@@ -159,7 +159,7 @@ impl SummaryObserver {
         if from == to {
             return;
         }
-        let life = self.lives.remove(g).unwrap_or(Life {
+        let life = self.lives.remove(g).unwrap_or(GoStretch {
             state: GoState::NotExist,
             since: event.time,
             reason: String::new(),
@@ -173,7 +173,7 @@ impl SummaryObserver {
             Some("") | None => "not said".to_owned(),
             Some(reason) => reason.to_owned(),
         };
-        self.lives.insert(*g, Life { state: *to, since: event.time, reason });
+        self.lives.insert(*g, GoStretch { state: *to, since: event.time, reason });
     }
 
     fn stretch(&mut self, stretch: ProcStretch) {

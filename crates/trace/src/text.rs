@@ -82,7 +82,7 @@ impl TextTable {
 
 #[cfg(test)]
 mod tests {
-    //! Seen to fail: with 1e6 for µs, and with the last column's width for all.
+    //! Seen to fail: with 1e6 for µs.
     use super::*;
 
     #[test]

@@ -280,6 +280,7 @@ fn mistakes_of_a_recorder_are_refused() {
         (11, E::ProcStatus, &[1, 2]),
         (11, E::UserTaskBegin, &[1, 0, 99, 0]),
         (11, E::GCEnd, &[3]),
+        (11, E::GoSyscallBegin, &[7, 1]),
         (11, E::GCSweepEnd, &[1, 1]),
         (11, E::GoSwitch, &[1, 1]),
         (11, E::GoDestroySyscall, &[]),

@@ -15,12 +15,12 @@ use crate::text::duration;
 
 /// Who is so, ordered by since when.
 #[derive(Debug, Default)]
-struct Since {
+struct SinceOrder {
     order: BTreeSet<(i64, u64)>,
     times: IdMap<i64>,
 }
 
-impl Since {
+impl SinceOrder {
     fn begin(&mut self, id: u64, time: i64) {
         if self.times.insert(id, time).is_none() {
             self.order.insert((time, id));
@@ -37,8 +37,8 @@ impl Since {
 #[derive(Debug)]
 pub(super) struct IdleCheck {
     bounds: Bounds,
-    runnable: Since,
-    idle: Since,
+    runnable: SinceOrder,
+    idle: SinceOrder,
     /// Stopped worlds that are open.
     stops: u64,
     /// Before this, the world was stopped.
@@ -56,8 +56,8 @@ impl IdleCheck {
     pub(super) fn new(bounds: Bounds) -> IdleCheck {
         IdleCheck {
             bounds,
-            runnable: Since::default(),
-            idle: Since::default(),
+            runnable: SinceOrder::default(),
+            idle: SinceOrder::default(),
             stops: 0,
             free_since: 0,
             procs: u64::MAX,

@@ -21,7 +21,7 @@ const MUTUAL: [&str; 10] =
     ["chan", "select", "sync", "sema", "mutex", "lock", "barrier", "join", "cond", "wait for"];
 
 #[derive(Debug)]
-struct Life {
+struct GoHistory {
     state: GoState,
     since: i64,
     place: Option<WaitPlace>,
@@ -42,7 +42,7 @@ struct WaitCounts {
 pub(super) struct FirstReading {
     top: usize,
     people: People,
-    lives: IdMap<Life>,
+    lives: IdMap<GoHistory>,
     doing: ProcsDoing,
     /// Where the goroutine in a call of each P entered it.
     calls: IdMap<Option<(String, String)>>,
@@ -118,7 +118,7 @@ impl FirstReading {
         keep(&mut self.report.held, self.top, held, |held| held.time);
     }
 
-    fn waited(&mut self, life: &Life, event: &TraceEvent, tables: &Tables) {
+    fn waited(&mut self, life: &GoHistory, event: &TraceEvent, tables: &Tables) {
         let Some(at) = &life.place else { return };
         let waited = span(life.since, event.time);
         let counts = match self.waits.get_mut(at) {
@@ -133,7 +133,7 @@ impl FirstReading {
         }
     }
 
-    fn started(&mut self, g: u64, life: &Life, time: i64) {
+    fn started(&mut self, g: u64, life: &GoHistory, time: i64) {
         let delay = span(life.since, time);
         let last = self.report.delays.last().map_or(0, |delay| delay.delay);
         if self.report.delays.len() == self.top && delay <= last {
@@ -181,7 +181,7 @@ impl FirstReading {
         });
         let readied_by = event.scene.g.filter(|by| *by != g);
         let reason = reason.to_owned();
-        self.lives.insert(g, Life { state: to, since: event.time, place, reason, readied_by });
+        self.lives.insert(g, GoHistory { state: to, since: event.time, place, reason, readied_by });
     }
 
     /// Goroutines that are runnable at the end, or have waited for half of the trace for one

@@ -4,9 +4,9 @@ use gosched_traceformat::leb128;
 
 /// A message that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Message(Vec<u8>);
+pub(super) struct ProtoMessage(Vec<u8>);
 
-impl Message {
+impl ProtoMessage {
     fn raw(&mut self, number: u64) {
         let mut room = [0; leb128::MAX_LEN];
         let len = leb128::put(&mut room, number);
@@ -14,30 +14,30 @@ impl Message {
     }
 
     /// A number.
-    pub(super) fn number(&mut self, field: u64, value: u64) -> &mut Message {
+    pub(super) fn number(&mut self, field: u64, value: u64) -> &mut ProtoMessage {
         self.raw(field << 3);
         self.raw(value);
         self
     }
 
     /// A number of eight bytes.
-    pub(super) fn fixed(&mut self, field: u64, value: u64) -> &mut Message {
+    pub(super) fn fixed(&mut self, field: u64, value: u64) -> &mut ProtoMessage {
         self.raw(field << 3 | 1);
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
     /// Text.
-    pub(super) fn text(&mut self, field: u64, value: &str) -> &mut Message {
+    pub(super) fn text(&mut self, field: u64, value: &str) -> &mut ProtoMessage {
         self.bytes(field, value.as_bytes())
     }
 
     /// A message within this one.
-    pub(super) fn message(&mut self, field: u64, value: &Message) -> &mut Message {
+    pub(super) fn message(&mut self, field: u64, value: &ProtoMessage) -> &mut ProtoMessage {
         self.bytes(field, &value.0)
     }
 
-    fn bytes(&mut self, field: u64, value: &[u8]) -> &mut Message {
+    fn bytes(&mut self, field: u64, value: &[u8]) -> &mut ProtoMessage {
         self.raw(field << 3 | 2);
         self.raw(value.len() as u64);
         self.0.extend_from_slice(value);

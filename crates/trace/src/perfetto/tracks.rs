@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use gosched_traceformat::read::IdMap;
 
-use super::proto::Message;
+use super::proto::ProtoMessage;
 
 /// Numbers of the fields of Perfetto's messages.
 mod field {
@@ -68,12 +68,12 @@ impl<'a> Tracks<'a> {
         Tracks { out, known: BTreeMap::new(), names: IdMap::default(), next: 1, is_first: true }
     }
 
-    fn packet(&mut self, packet: &mut Message) -> io::Result<()> {
+    fn packet(&mut self, packet: &mut ProtoMessage) -> io::Result<()> {
         packet.number(field::SEQUENCE, 1);
         if core::mem::take(&mut self.is_first) {
             packet.number(field::SEQUENCE_FLAGS, 1);
         }
-        let mut whole = Message::default();
+        let mut whole = ProtoMessage::default();
         whole.message(field::PACKET, packet);
         self.out.write_all(whole.as_bytes())
     }
@@ -115,21 +115,21 @@ impl<'a> Tracks<'a> {
         let uuid = self.next;
         self.next += 1;
         self.known.insert(kind, (uuid, 0));
-        let mut descriptor = Message::default();
+        let mut descriptor = ProtoMessage::default();
         descriptor.number(field::UUID, uuid).text(field::NAME, &self.name(kind));
         if let Some(parent) = parent {
             descriptor.number(field::PARENT, parent);
         }
         if matches!(kind, TrackKind::Runnable | TrackKind::HeldPs) {
-            descriptor.message(field::COUNTER, &Message::default());
+            descriptor.message(field::COUNTER, &ProtoMessage::default());
         }
-        let mut packet = Message::default();
+        let mut packet = ProtoMessage::default();
         self.packet(packet.message(field::TRACK_DESCRIPTOR, &descriptor))?;
         Ok(uuid)
     }
 
-    fn event(&mut self, time: i64, event: &Message) -> io::Result<()> {
-        let mut packet = Message::default();
+    fn event(&mut self, time: i64, event: &ProtoMessage) -> io::Result<()> {
+        let mut packet = ProtoMessage::default();
         packet.number(field::TIMESTAMP, u64::try_from(time).unwrap_or(0));
         self.packet(packet.message(field::TRACK_EVENT, event))
     }
@@ -145,7 +145,7 @@ impl<'a> Tracks<'a> {
         if let Some((_, open)) = self.known.get_mut(&kind) {
             *open += 1;
         }
-        let mut event = Message::default();
+        let mut event = ProtoMessage::default();
         event.number(field::TYPE, SLICE_BEGIN).number(field::TRACK, track).text(field::EVENT_NAME, name);
         if let Some(flow) = flow {
             event.fixed(field::ENDED_FLOWS, flow);
@@ -158,14 +158,14 @@ impl<'a> Tracks<'a> {
             return Ok(());
         };
         *open -= 1;
-        let mut event = Message::default();
+        let mut event = ProtoMessage::default();
         event.number(field::TYPE, SLICE_END).number(field::TRACK, *track);
         self.event(time, &event)
     }
 
     pub(super) fn instant(&mut self, time: i64, kind: TrackKind, name: &str, flow: u64) -> io::Result<()> {
         let track = self.track(kind)?;
-        let mut event = Message::default();
+        let mut event = ProtoMessage::default();
         event.number(field::TYPE, INSTANT).number(field::TRACK, track).text(field::EVENT_NAME, name);
         event.fixed(field::FLOWS, flow);
         self.event(time, &event)
@@ -173,7 +173,7 @@ impl<'a> Tracks<'a> {
 
     pub(super) fn count(&mut self, time: i64, kind: TrackKind, value: i64) -> io::Result<()> {
         let track = self.track(kind)?;
-        let mut event = Message::default();
+        let mut event = ProtoMessage::default();
         event.number(field::TYPE, COUNTER).number(field::TRACK, track);
         event.number(field::COUNTER_VALUE, value as u64);
         self.event(time, &event)
