@@ -1,9 +1,9 @@
 //! What each command says of a small trace, of which everything is known.
 //!
 //! Seen to fail: with the time of a goroutine counted to the state that follows, with Ps in calls
-//! counted as running, with the reader of what ran meanwhile told nothing, with numbers that are
-//! not counted anew in `cut`, with the statuses left out there, and with flows that end where they
-//! begin.
+//! counted as running, with what ran meanwhile not counted, with lost generations not counted, with
+//! numbers that are not counted anew in `cut`, with the statuses left out there, with half a file
+//! left behind, and with flows that end where they begin.
 
 mod common;
 

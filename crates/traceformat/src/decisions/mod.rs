@@ -16,6 +16,12 @@
 //! number, and counts what is put in and what is taken out, both under its lock. So the goroutine
 //! that was put in as the k-th is taken out as the k-th, and a reader sees a broken promise without
 //! knowing how the clocks relate.
+//!
+//! **What a recorder owes.** Whoever records decisions in a generation records a [`Decision::Pick`]
+//! before each `GoStart` on that P, with the P's count as the fairness tick sees it (a goroutine
+//! that inherits a slice is picked with the same number again), and a [`Decision::Put`] and a
+//! [`Decision::Take`] for all that goes through the global queue. `gosched-trace check` relies on
+//! it.
 
 mod code;
 
