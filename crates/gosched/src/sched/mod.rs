@@ -14,8 +14,8 @@
 //! | `blocking` | announced blocking calls |
 //! | `global` | the global queue |
 //! | `scope_group` | goroutines whose end somebody awaits |
-//! | `schedule` | the loop on g0, the direct switch, the post-switch step |
-//! | `find` | where the next goroutine comes from |
+//! | `schedule` | the loop on g0, where the next goroutine comes from, the direct switch, the post-switch step |
+//! | `steal` | what a P takes from the others |
 //! | `dead` | whether any goroutine can ever run again |
 //! | `exceptions` | one word that says what is out of the ordinary |
 //! | `stop_world`, `turn`, `resize` | stop-the-world, whose turn it is, and the number of Ps |
@@ -44,7 +44,6 @@ mod dead;
 mod entry;
 mod exceptions;
 mod fifo;
-mod find;
 mod give_back;
 mod global;
 mod goexit;
@@ -64,6 +63,7 @@ mod spawn;
 mod stack;
 mod stackless;
 mod start;
+mod steal;
 mod stop_world;
 mod sysmon;
 mod take;

@@ -14,11 +14,19 @@
 //!   goroutine that left.
 //! - g0 is left and returned to in one frame of [`schedule`], so its stack pointer is always the same there.
 //! - A goroutine that is bound to its thread (D5) always leaves to g0, and its M then runs nothing else.
+//!
+//! The argument why no work is missed. Whoever queues work then looks at `idle`; if a P is idle and
+//! nobody spins, it wakes an M. An M that gives up first puts its P on the idle list and takes back
+//! its spinning, then looks at every queue once more. Both write before they read, in one total
+//! order (SeqCst): so either the publisher sees an idle P and no spinner, or the M sees the work.
+//! An M that did not spin looks again too: the spinner because of which it did not search may have
+//! been only a waker's claim, which is given back (`idle.rs`). One kind of work is queued without
+//! that look: a lone G in a trusted `runnext` (`policy/trust.rs`), at which the monitor looks.
 
 use core::ptr::NonNull;
 
 use gosched_primitives::Parked;
-use gosched_rules::pick::{Local, PICK_ORDER};
+use gosched_rules::pick::{Local, PICK_ORDER, SEARCH_ORDER, Search};
 use gosched_switch::{Gobuf, jump, switch};
 
 use super::{QueueClass, SCHED, Sched, park, policy, stack, start};
@@ -26,7 +34,7 @@ use crate::clock::NEVER;
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{G0, HasP, OwnM, Post, Worker, current};
-use crate::p::{OwnedP, Slice};
+use crate::p::{OwnedP, P, Slice};
 
 /// All that an M does on a thread: it takes the P that it was given and enters the loop. Returns,
 /// without a P, when the thread is to end.
@@ -210,6 +218,15 @@ fn next_context(worker: &mut Worker) -> *const Gobuf {
     header.buf.get()
 }
 
+/// The result of a second look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Second {
+    /// There is work, and the M has a P again.
+    Work,
+    /// There is no work, or no idle P to run it with.
+    Nothing,
+}
+
 /// The order that `pick_local` spells out: if the rule changes, this does not compile.
 const _: () = assert!(matches!(PICK_ORDER, [Local::OwnTimers, Local::Fairness, Local::RunNext, Local::Ring]));
 
@@ -247,6 +264,76 @@ impl Sched {
             self.put_global_one(Some(p.shared()), g, QueueClass::Woken);
             self.wake_p();
         }
+    }
+
+    /// Finds a runnable G; sleeps while there is none. The M has a P before and after, not always the same one.
+    #[doc(alias = "findrunnable")]
+    pub(super) fn find_runnable(&self, g0: &mut G0) -> (NonNull<G>, Slice) {
+        loop {
+            self.stop_here_if_asked(g0);
+            let (m, p) = g0.both();
+            if let Some(found) = self.pick_local(m, p) {
+                return found;
+            }
+            if let Some(g) = self.search(m, p) {
+                match policy::before_run(self, m, p, g) {
+                    Some(g) => return (g, Slice::New),
+                    None => continue,
+                }
+            }
+            self.give_up_p(g0);
+            if let Some(token) = g0.m().take_spinning() {
+                let _ = self.idle.stop_spinning(token);
+            }
+            if self.look_again(g0) == Second::Nothing && !(self.keep_watch() && self.spin_again(g0)) {
+                self.stop_m(g0);
+            }
+        }
+    }
+
+    /// What a P with empty queues looks at: the global queue, the network, then the others' rings.
+    pub(super) fn search(&self, m: &mut OwnM, p: &mut OwnedP) -> Option<NonNull<G>> {
+        for source in SEARCH_ORDER {
+            let found = match source {
+                Search::GlobalQueue => self.grab_global(p, None),
+                Search::Network => self.poll_network(m, p),
+                Search::Steal => self.steal_work(m, p),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        policy::after_search(self, m, p)
+    }
+
+    /// Puts the P on the idle list.
+    fn give_up_p(&self, worker: &mut Worker) {
+        if let Some(p) = worker.release_p() {
+            self.put_idle_p(&mut self.lock.lock(), p);
+        }
+    }
+
+    /// The second look of an M that has just given up its P: if there is work anywhere, and an idle
+    /// P, it takes that P and searches again.
+    fn look_again(&self, worker: &mut Worker) -> Second {
+        if self.is_work_queued() && self.spin_again(worker) {
+            return Second::Work;
+        }
+        Second::Nothing
+    }
+
+    /// Whether a goroutine is queued anywhere.
+    pub(super) fn is_work_queued(&self) -> bool {
+        self.runq_len() > 0 || self.all_p().any(P::has_work)
+    }
+
+    /// Takes an idle P, as a spinner, to search once more. `false` if no P is idle: then those that
+    /// are busy look at the queues before they become idle.
+    fn spin_again(&self, worker: &mut Worker) -> bool {
+        let Some(p) = self.take_idle_p() else { return false };
+        worker.acquire_p(p);
+        worker.m().set_spinning(self.idle.start_spinning());
+        true
     }
 }
 

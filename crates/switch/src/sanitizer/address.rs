@@ -126,6 +126,10 @@ pub(crate) unsafe fn depart_for_ever(restore: *const Gobuf, sp: impl FnOnce() ->
     }
 }
 
+/// Copies what is jumped to out of the fake stack, and clears what the frames left behind.
+///
+/// # Safety
+/// As for [`depart_for_ever`].
 #[inline(never)]
 unsafe fn prepare_for_ever(restore: *const Gobuf, sp: usize) -> *const Gobuf {
     LEFT.set(null());
@@ -141,6 +145,11 @@ unsafe fn prepare_for_ever(restore: *const Gobuf, sp: usize) -> *const Gobuf {
     })
 }
 
+/// Tells the sanitizer which stack comes next.
+///
+/// # Safety
+/// `restore` is a context that can be switched to, which follows at once; `save` is the place of the fake stack of the
+/// context that is left, or null if it is left for ever.
 #[inline(always)]
 unsafe fn start(save: *mut *mut c_void, restore: *const Gobuf) {
     // SAFETY: valid by contract of the callers. The bounds are those of the stack that the caller is about to go to: `fresh`
@@ -174,6 +183,11 @@ pub(crate) unsafe extern "C" fn arrive_first() {
     unsafe { finish(null_mut()) }
 }
 
+/// Tells the sanitizer that the switch is over, and notes the bounds of the stack that was left.
+///
+/// # Safety
+/// A switch that [`start`] announced has just ended on this stack. `fake` is what the departure of this context stored,
+/// or null if it is fresh.
 unsafe fn finish(fake: *mut c_void) {
     let (mut bottom, mut size) = (null(), 0);
     // SAFETY: `fake` is what the departure of this context stored, or null.

@@ -74,6 +74,10 @@ pub(crate) unsafe fn depart_for_ever(restore: *const Gobuf, _sp: impl FnOnce() -
     restore
 }
 
+/// Notes the fiber that is left, and returns the next one.
+///
+/// # Safety
+/// As for [`depart`].
 #[inline(never)]
 unsafe fn prepare(save: *const Gobuf, restore: *const Gobuf) -> *mut c_void {
     // SAFETY: by contract of `depart`.
@@ -83,6 +87,10 @@ unsafe fn prepare(save: *const Gobuf, restore: *const Gobuf) -> *mut c_void {
     }
 }
 
+/// Notes the fiber that ends, and returns the next one.
+///
+/// # Safety
+/// As for [`depart_for_ever`].
 #[inline(never)]
 unsafe fn prepare_for_ever(restore: *const Gobuf) -> *mut c_void {
     // SAFETY: by contract of `depart_for_ever`.
@@ -92,6 +100,10 @@ unsafe fn prepare_for_ever(restore: *const Gobuf) -> *mut c_void {
     }
 }
 
+/// The fiber of a context: a new one if it is fresh.
+///
+/// # Safety
+/// `restore` is a context that can be switched to.
 unsafe fn fiber_of(restore: *const Gobuf) -> *mut c_void {
     // SAFETY: by contract of the callers.
     let fiber = unsafe { (*restore).fiber().0.load(Relaxed) };
@@ -128,4 +140,7 @@ pub(crate) fn note_slab(_base: usize, _stride: usize, _guard: usize, _len: usize
 pub fn root(_base: *const u8, _bytes: usize) {}
 
 /// See `address.rs`.
+///
+/// # Safety
+/// None here; `address.rs` asks for one.
 pub unsafe fn unroot(_base: *const u8, _bytes: usize) {}

@@ -17,7 +17,7 @@ use crate::debug::Policy;
 use crate::g::G;
 use crate::m::OwnM;
 use crate::p::{OwnedP, P};
-use crate::sched::{Sched, find, policy};
+use crate::sched::{Sched, policy, steal};
 
 /// An M with a P is about to look at the network: steals half of the ring of a P that stands still.
 /// Returns what is to be run instead, if anything.
@@ -29,7 +29,7 @@ pub(in crate::sched) fn before_poll(sched: &Sched, m: &mut OwnM, p: &mut OwnedP)
     let still = sched.all_p().filter(|victim| stands_still(victim)).last()?;
     policy::nothing_in_hand(sched, m, p);
     sched.start_to_steal(m)?;
-    find::steal_half(p, still)
+    steal::steal_half(p, still)
 }
 
 /// Whether something is queued in the ring and no time slice has begun since the last look: its M

@@ -25,7 +25,7 @@ use gosched_rules::trust;
 use crate::debug::Policy;
 use crate::g::G;
 use crate::p::{OwnedP, P, Slice};
-use crate::sched::{Sched, find};
+use crate::sched::{Sched, steal};
 
 /// Whether the P is trusted. The count is written by the owner, and by those who end the trust; a
 /// write that is lost between them does not matter.
@@ -72,7 +72,7 @@ impl Sched {
         if idle.idle_ps == 0 || idle.spinning > 0 {
             return;
         }
-        for p in self.all_p().filter(|p| is_given(p) && find::waits_in_runnext(p)) {
+        for p in self.all_p().filter(|p| is_given(p) && steal::waits_in_runnext(p)) {
             runnext_waits(p);
             self.wake_p();
         }
