@@ -6,6 +6,9 @@
 //! but that a waker has won already, waits for that wake-up, so that the note is clear again for the
 //! next sleep.
 //!
+//! A reason may also be published under a lock, and checked under it: if the check comes first, the
+//! waker acquires the lock after the announcement, and so sees it.
+//!
 //! This holds only for reasons that `needed` checks. A wake-up for any other reason does nothing if it
 //! comes before the announcement.
 
@@ -77,7 +80,7 @@ impl Dormant {
         self.state.load(Ordering::Relaxed) == ASLEEP
     }
 
-    /// Wakes the sleeper if it sleeps. Called after the reason was published by a `SeqCst` write.
+    /// Wakes the sleeper if it sleeps. Called after the reason was published, by a `SeqCst` write or under a lock.
     /// Async-signal-safe.
     #[inline]
     pub fn wake_up(&self) {
