@@ -199,7 +199,7 @@ impl G {
         self.locks.store(locks, Ordering::Relaxed);
     }
 
-    /// How many announced blocking calls it is in, one inside the other. Called by itself.
+    /// How many announced blocking calls it is in, one inside the other. Called by the goroutine.
     #[inline]
     pub(crate) fn blocking_depth(&self) -> u16 {
         self.blocking.load(Ordering::Relaxed)
@@ -210,7 +210,7 @@ impl G {
     }
 
     /// Sets whether lists of goroutines for the user leave it out, because it belongs to the
-    /// library and runs no foreign code now. Called by whoever makes it, then by itself.
+    /// library and runs no foreign code now. Called by whoever makes it, then by the goroutine.
     pub(crate) fn hide(&self, hidden: bool) {
         self.creator.store(if hidden { NOBODY_TO_SHOW } else { 0 }, Ordering::Relaxed);
     }
@@ -262,7 +262,8 @@ impl G {
     /// # Safety
     /// The G is alive and stays so: the caller runs on it, holds its scan bit or its join handle.
     pub(crate) unsafe fn name(&self) -> Option<&Name> {
-        // SAFETY: written before the G's first transition, and taken away by itself at its end: by contract not now.
+        // SAFETY: written before the G's first transition, and taken away by the goroutine itself
+        // at its end: by contract not now.
         unsafe { (*self.name.get()).as_ref() }
     }
 

@@ -52,14 +52,14 @@ impl G {
         self.set_m(Some(m));
     }
 
-    /// It is about to wait: from here on a `ready` may come, and leaves a mark. Called by itself.
+    /// It is about to wait: from here on a `ready` may come, and leaves a mark. Called by the goroutine.
     #[doc(alias = "gopark")]
     #[inline]
     pub(crate) fn park(&self) {
         self.change(Status::Running, Status::Parking, "park");
     }
 
-    /// There is nothing to wait for after all. Called by itself; nobody knows its waiter.
+    /// There is nothing to wait for after all. Called by the goroutine; nobody knows its waiter.
     #[inline]
     pub(crate) fn stay(&self) {
         self.change(Status::Parking, Status::Running, "park");
@@ -85,21 +85,21 @@ impl G {
         self.change(Status::Running, Status::Runnable, "gosched");
     }
 
-    /// It begins an announced blocking call. Called by itself.
+    /// It begins an announced blocking call. Called by the goroutine.
     #[doc(alias = "entersyscall")]
     #[inline]
     pub(crate) fn enter_syscall(&self) {
         self.change(Status::Running, Status::Blocking, "entersyscall");
     }
 
-    /// Its announced blocking call is over. Called by itself.
+    /// Its announced blocking call is over. Called by the goroutine.
     #[doc(alias = "exitsyscall")]
     #[inline]
     pub(crate) fn exit_syscall(&self) {
         self.change(Status::Blocking, Status::Running, "exitsyscall");
     }
 
-    /// It has ended. Called by itself.
+    /// It has ended. Called by the goroutine.
     #[doc(alias = "gdestroy")]
     #[inline]
     pub(crate) fn destroy(&self) {
@@ -107,8 +107,8 @@ impl G {
         self.set_m(None);
     }
 
-    /// Its end needs user code: it runs once more. Called by itself, before the header can have
-    /// another owner.
+    /// Its end needs user code: it runs once more. Called by the goroutine, before the header can
+    /// have another owner.
     pub(crate) fn revive(&self, m: &'static M) {
         self.set_m(Some(m));
         self.change(Status::Dead, Status::Running, "goexit");

@@ -21,7 +21,7 @@ use crate::sched::Sched;
 
 /// A look that finds this many goroutines is worth waiting for.
 const MANY: usize = 16;
-/// How long a spinner waits for somebody else's look at the network: about 40 µs of pauses.
+/// How long a spinner waits for another M's look at the network, in pauses: some tens of µs.
 const LOOK_PAUSES: u32 = 1_000;
 
 /// A search has found nothing: waits for a look that will find much, then searches once more.

@@ -1,11 +1,11 @@
 //! The monitor (S34–S38): a thread without a P that sees to it that nobody holds one too long.
 //!
 //! Every tick it looks at each P. One whose M is in an announced blocking call is taken by one CAS:
-//! after a tick if it has work, or if no other M would look for new work; after 10 ms in any case.
-//! One whose goroutine has not come back to the scheduler is taken by the ownership protocol (D1):
-//! at once if the thread is blocked in the kernel; if it computes, after its time slice, and only
-//! after it was asked to yield. The goroutine continues undisturbed, without a P; the P goes to
-//! another M.
+//! after a tick if it has work, or if no other M would look for new work; if work waits, when its
+//! goroutine has used its slice up in several calls; else when a call has lasted 10 ms. One whose
+//! goroutine has not come back to the scheduler is taken by the ownership protocol (D1): at once if
+//! the thread is blocked in the kernel; if it computes, after its time slice, and only after it was
+//! asked to yield. The goroutine continues undisturbed, without a P; the P goes to another M.
 //!
 //! Two clocks measure a slice. A goroutine is *asked* to yield when it has held its P for 10 ms by
 //! the wall clock: that is what the others have waited, and yielding at a moving call costs nobody
@@ -16,12 +16,12 @@
 //! most 35.)
 //!
 //! Invariants: it allocates nothing, takes no lock that user code may hold, runs no user code, and
-//! never blocks on standard error (the reporter writes what it reports). The exception is the end
-//! of the process when the world is not started again: it makes and writes that dump itself. It
-//! takes a P that runs a goroutine only while work waits for a P; from an announced blocking call
-//! also when none does, once the call has lasted 10 ms. What it remembers of a P is in
-//! `p/seen.rs`, of an M in `m/stint.rs`; others touch neither, except that the reporter notes there
-//! which stints it has reported.
+//! never blocks on standard error (the reporter writes what it reports). Exceptions are two ends of
+//! the process, whose messages it writes itself: the world is not started again (with a dump), or
+//! there are no stacks. It takes a P that runs a goroutine only while work waits for a P; from an
+//! announced blocking call also when none does, once the call has lasted 10 ms. What it remembers of
+//! a P is in `p/seen.rs`, of an M in `m/stint.rs`; others touch neither, except that the reporter
+//! notes there which stints it has reported.
 
 mod housekeeping;
 mod stint;

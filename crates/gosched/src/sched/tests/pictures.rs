@@ -60,7 +60,8 @@ fn an_idle_p_steals_half() {
     assert_eq!(sched.idle.snapshot().spinning, 0);
 }
 
-/// S26: of one, one is taken; a lone `runnext` too, but only when nothing else is to be had.
+/// S26: of one goroutine in a ring, one is taken; a lone `runnext` too, but only if there is
+/// nothing else.
 #[test]
 fn a_lone_goroutine_and_runnext_are_stolen() {
     let sched = scheduler(2);
