@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use gosched_switch::arch::{self, Registers};
 
 use super::MAX_COPIED;
-use super::copy::Copy;
+use super::copy::StackCopy;
 use crate::g::G;
 use crate::m::M;
 use crate::sys::handler::{self, Installed};
@@ -99,7 +99,7 @@ impl Asker {
         g: &'static G,
         id: u64,
         stack: Range<usize>,
-        copy: &mut Copy,
+        copy: &mut StackCopy,
     ) -> Answer {
         if !self.may_ask() {
             return Answer::None;

@@ -7,7 +7,7 @@ use gosched_switch::arch::{self, Registers};
 use super::MAX_COPIED;
 
 /// A stack from its stack pointer on, copied at one moment.
-pub(super) struct Copy {
+pub(super) struct StackCopy {
     pub(super) registers: Registers,
     /// Room for copies; the first `length` bytes are this one.
     bytes: Vec<u8>,
@@ -16,10 +16,10 @@ pub(super) struct Copy {
     whole: bool,
 }
 
-impl Copy {
-    pub(super) fn new() -> Copy {
+impl StackCopy {
+    pub(super) fn new() -> StackCopy {
         let registers = Registers { pc: 0, sp: 0, bp: None, lr: None };
-        Copy { registers, bytes: Vec::new(), length: 0, whole: false }
+        StackCopy { registers, bytes: Vec::new(), length: 0, whole: false }
     }
 
     /// Copies the stack from `registers.sp` up to `top`, at most [`MAX_COPIED`] bytes of it.
@@ -32,7 +32,7 @@ impl Copy {
         unsafe { arch::copy_racing(registers.sp, room) };
     }
 
-    /// As [`take`](Copy::take), but from bytes that were copied before.
+    /// As [`take`](StackCopy::take), but from bytes that were copied before.
     pub(super) fn set(&mut self, registers: Registers, bytes: &[u8], top: usize) {
         let room = self.room(registers, top.saturating_sub(registers.sp));
         room.copy_from_slice(&bytes[..room.len()]);

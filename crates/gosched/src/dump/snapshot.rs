@@ -20,7 +20,7 @@ use gosched_primitives::{Scan, Status};
 use gosched_switch::arch::{self, Registers};
 
 use super::ask::{Answer, Asker};
-use super::copy::Copy;
+use super::copy::StackCopy;
 use crate::g::{G, View};
 use crate::m::{M, current};
 use crate::sys::task::{self, Activity};
@@ -48,7 +48,7 @@ pub(super) enum StackState {
 /// The stack of the goroutine that asks for a dump, copied by itself.
 pub(super) struct OwnStack {
     pub(super) id: u64,
-    pub(super) copy: Copy,
+    pub(super) copy: StackCopy,
 }
 
 impl OwnStack {
@@ -59,7 +59,7 @@ impl OwnStack {
         // SAFETY: the calling goroutine's own stack.
         let top = unsafe { (*g.stack.get()).as_ref() }?.top();
         let here = arch::here();
-        let mut copy = Copy::new();
+        let mut copy = StackCopy::new();
         // SAFETY: the caller's stack, from where it is to its end.
         unsafe { copy.take(here, top) };
         Some(OwnStack { id: g.id(), copy })
@@ -80,7 +80,7 @@ pub(super) fn take(
     g: &'static G,
     id: Option<u64>,
     asker: &mut Asker,
-    copy: &mut Copy,
+    copy: &mut StackCopy,
 ) -> Option<(View, StackState)> {
     for tried in 0..TRIES {
         let (scan, view) = g.hold()?;
@@ -104,7 +104,7 @@ pub(super) fn take(
     None
 }
 
-fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut Copy) -> Glance {
+fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut StackCopy) -> Glance {
     match scan.status() {
         // It has not run. An M that picks it may be attaching its stack right now.
         Status::Runnable if g.m().is_none() => Glance::Done(StackState::NotStarted),
@@ -146,7 +146,7 @@ fn on_thread(
     m: &'static M,
     stack: Range<usize>,
     asker: &mut Asker,
-    copy: &mut Copy,
+    copy: &mut StackCopy,
 ) -> Option<StackState> {
     match task::look(m.tid()) {
         Activity::Running => match asker.ask(m, g, view.id, stack, copy) {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::cfi::{CodeTable, Refreshed};
-use super::copy::Copy;
+use super::copy::StackCopy;
 use super::hash::Map;
 use super::symbols::{StackCall, Symbols};
 use super::unwind::{Frame, UnwindEnd, unwind};
@@ -65,7 +65,7 @@ impl Stacks {
     }
 
     /// What is shown of a stack.
-    pub(super) fn show(&mut self, copy: &Copy) -> Rc<Shown> {
+    pub(super) fn show(&mut self, copy: &StackCopy) -> Rc<Shown> {
         let key = (copy.registers.pc, copy.registers.lr, copy.length());
         let alike = self.known.entry(key).or_default();
         if let Some(known) = alike.iter().find(|known| is_it(copy, known)) {
@@ -102,7 +102,7 @@ impl Stacks {
     }
 }
 
-fn is_it(copy: &Copy, known: &Known) -> bool {
+fn is_it(copy: &StackCopy, known: &Known) -> bool {
     let base = copy.registers.sp;
     known.returns.iter().all(|(at, to)| copy.read(base + at) == Some(*to))
 }

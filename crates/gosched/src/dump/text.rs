@@ -10,7 +10,7 @@ use core::time::Duration;
 use std::rc::Rc;
 
 use super::ask::Asker;
-use super::copy::Copy;
+use super::copy::StackCopy;
 use super::hash::Map;
 use super::overview::{Overview, scheduler};
 use super::snapshot::{self, OwnStack, StackState};
@@ -29,7 +29,7 @@ const IDS: usize = 10;
 pub(super) struct Dumper {
     asker: Asker,
     stacks: Stacks,
-    copy: Copy,
+    copy: StackCopy,
 }
 
 /// Goroutines that look the same.
@@ -69,7 +69,7 @@ impl Hash for CreatedAt {
 
 impl Dumper {
     pub(super) fn new(asker: Asker) -> Dumper {
-        Dumper { asker, stacks: Stacks::new(), copy: Copy::new() }
+        Dumper { asker, stacks: Stacks::new(), copy: StackCopy::new() }
     }
 
     /// All goroutines; `own` is the one that asked. The times that they have waited are as of the beginning of the call, though

@@ -9,7 +9,7 @@
 use gosched_switch::arch::Registers;
 
 use super::cfi::{self, Base, Callee, CodeTable, Rule, Saved};
-use super::copy::Copy;
+use super::copy::StackCopy;
 
 /// How unwinding ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,14 +38,14 @@ pub(super) struct Frame {
 }
 
 /// The frames of a stack, innermost first.
-pub(super) fn unwind(copy: &Copy, places: &mut CodeTable, frames: &mut Vec<Frame>) -> UnwindEnd {
+pub(super) fn unwind(copy: &StackCopy, places: &mut CodeTable, frames: &mut Vec<Frame>) -> UnwindEnd {
     frames.clear();
     unwind_from(copy, places, copy.registers, copy.registers.pc, frames)
 }
 
 /// Adds the frame that `address` lies in, and its callers.
 fn unwind_from(
-    copy: &Copy,
+    copy: &StackCopy,
     places: &mut CodeTable,
     mut at: Registers,
     mut address: usize,
@@ -74,7 +74,7 @@ fn unwind_from(
 }
 
 /// The caller's registers, and where the return address lies in memory.
-fn step(copy: &Copy, rule: Rule, at: Registers) -> Result<(Registers, Option<usize>), UnwindEnd> {
+fn step(copy: &StackCopy, rule: Rule, at: Registers) -> Result<(Registers, Option<usize>), UnwindEnd> {
     let (base, offset, bp, pc) = match rule {
         Rule::Step { base, offset, bp, pc } => (base, offset, bp, pc),
         Rule::Outermost => return Err(UnwindEnd::AtTop),
@@ -109,7 +109,7 @@ fn step(copy: &Copy, rule: Rule, at: Registers) -> Result<(Registers, Option<usi
 
 /// As [`unwind_from`], where the frame pointer is needed and not known: tries guesses.
 fn guess(
-    copy: &Copy,
+    copy: &StackCopy,
     places: &mut CodeTable,
     at: Registers,
     address: usize,
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_return_address_may_be_in_the_link_register() {
         let at = Registers { pc: 0x10, sp: 0x1000, bp: Some(0x1010), lr: Some(0x20) };
-        let mut copy = Copy::new();
+        let mut copy = StackCopy::new();
         copy.set(at, &[0x30; 32], 0x1020);
         let leaf = Rule::Step { base: Base::Sp, offset: 0, bp: Saved::Kept, pc: Saved::Kept };
         let caller = Registers { pc: 0x20, lr: None, ..at };
