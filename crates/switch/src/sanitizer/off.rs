@@ -25,16 +25,25 @@ impl NoState {
 }
 
 /// See `address.rs` and `thread.rs`.
+///
+/// # Safety
+/// None here; the files of the sanitizers ask for one.
 #[inline(always)]
 pub(crate) unsafe fn depart(_save: *const Gobuf, _restore: *const Gobuf) {}
 
 /// See `address.rs` and `thread.rs`.
+///
+/// # Safety
+/// None here; the files of the sanitizers ask for one.
 #[inline(always)]
 pub(crate) unsafe fn depart_for_ever(restore: *const Gobuf, _sp: impl FnOnce() -> usize) -> *const Gobuf {
     restore
 }
 
 /// See `address.rs` and `thread.rs`.
+///
+/// # Safety
+/// None here; the files of the sanitizers ask for one.
 #[inline(always)]
 pub(crate) unsafe fn arrive(_save: *const Gobuf) {}
 
@@ -47,5 +56,8 @@ pub(crate) fn note_slab(_base: usize, _stride: usize, _guard: usize, _len: usize
 pub fn root(_base: *const u8, _bytes: usize) {}
 
 /// See `address.rs`.
+///
+/// # Safety
+/// None here; the files of the sanitizers ask for one.
 #[inline(always)]
 pub unsafe fn unroot(_base: *const u8, _bytes: usize) {}
