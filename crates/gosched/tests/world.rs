@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use common::{Child, Random, child};
+use common::{Child, Random, child, compute_for, join_all};
 use gosched::runtime::{self, maxprocs, stop_the_world};
 use gosched::sync::Barrier;
 use gosched::thread::{self, Builder};
@@ -96,6 +96,43 @@ fn nobody_enters_meanwhile() {
         }
         END.store(true, Ordering::Relaxed);
         callers.into_iter().for_each(|caller| caller.join().unwrap());
+    });
+}
+
+/// S42: no goroutine runs scheduler code while the world is stopped, not even the end of a call that
+/// began before: what the closure sees does not change. Goroutines that lost their P to the last
+/// stop queue for one, end, and are joined, while the next stop begins.
+#[test]
+fn what_is_seen_does_not_change() {
+    in_child("what_is_seen_does_not_change", &[1, 2, 8], || {
+        static END: AtomicBool = AtomicBool::new(false);
+        let busy: Vec<_> = (0..12_u64)
+            .map(|i| {
+                go(move || {
+                    while !END.load(Ordering::Relaxed) {
+                        compute_for(Duration::from_micros(20 * i));
+                        match i % 2 {
+                            0 => yield_now(),
+                            _ => go(move || compute_for(Duration::from_micros(30 * i))).join().unwrap(),
+                        }
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..1500 {
+            stop_the_world(|world| {
+                let seen = || -> Vec<(u64, &str)> {
+                    let mut seen: Vec<_> = world.goroutines().map(|g| (g.id, g.state)).collect();
+                    seen.sort_unstable();
+                    seen
+                };
+                let first = seen();
+                compute_for(Duration::from_micros(100));
+                assert_eq!(seen(), first);
+            });
+        }
+        END.store(true, Ordering::Relaxed);
+        join_all(busy);
     });
 }
 

@@ -88,6 +88,9 @@ pub(crate) struct M {
     own: UnsafeCell<MOwn>,
     /// Whether the goroutine on this M has stopped the world. Used by its thread.
     stopped_world: AtomicBool,
+    /// Whether a goroutine has left this M without a P, and what is left to do for it may not be
+    /// done yet. Its thread's, for whoever stops the world.
+    finishing: AtomicBool,
     /// Used by its thread.
     random: Random,
     spinning: AtomicBool,
@@ -175,6 +178,7 @@ impl M {
                 loop_sp: 0,
             }),
             stopped_world: AtomicBool::new(false),
+            finishing: AtomicBool::new(false),
             random: Random::new(crate::debug::seed() ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             spinning: AtomicBool::new(false),
             next_p: PMailbox::new(),
@@ -251,6 +255,24 @@ impl M {
     #[inline]
     pub(crate) fn set_cur_g(&self, g: Option<&'static G>) {
         self.cur_g.set(g);
+    }
+
+    /// Whether it does anything for a goroutine, inside the runtime. For whoever stops the world,
+    /// about an M without a P, after a heavy barrier.
+    pub(crate) fn is_busy_inside(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release in `finished`. The goroutine is read before: an
+        // M that has none was marked before it had none (`Worker::part_with_g`).
+        self.owner.in_runtime() && (self.cur_g().is_some() || self.finishing.load(Ordering::Acquire))
+    }
+
+    /// The post-switch step is done. On g0.
+    #[inline]
+    pub(crate) fn finished(&self) {
+        if self.finishing.load(Ordering::Relaxed) {
+            // ORDERING: Release pairs with the Acquire in `is_busy_inside`: the stopper sees all
+            // that was done.
+            self.finishing.store(false, Ordering::Release);
+        }
     }
 
     /// Gives this M a P, and perhaps the place of a spinner, before it is started or woken.

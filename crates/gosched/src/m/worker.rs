@@ -210,6 +210,16 @@ impl Worker {
         self.into_m()
     }
 
+    /// The M runs no goroutine from here on. Without a P nobody but this mark tells the stopper of
+    /// the world that something is still to be done for the one that it ran.
+    #[inline]
+    pub(crate) fn part_with_g(&mut self) {
+        if !self.has_p() {
+            self.m.0.finishing.store(true, Ordering::Relaxed);
+        }
+        self.m.0.set_cur_g(None);
+    }
+
     /// Gives the worker up without leaving the runtime: the stack that is switched to makes the M's
     /// next one.
     #[inline]

@@ -143,7 +143,7 @@ fn detach_from_m(worker: &mut Worker, g: &'static G) {
         worker.own().ending = true;
     }
     g.destroy();
-    worker.m().set_cur_g(None);
+    worker.part_with_g();
     // SAFETY: the G ran on this M until now; its stack passes to the M, whose thread this is.
     worker.own().dead_stack = unsafe { (*g.stack.get()).take() };
 }

@@ -92,6 +92,7 @@ fn run(g0: G0, g: &'static G) -> G0 {
 
 /// Returns what this M runs next; sleeps until there is something.
 fn next(g0: &mut G0) -> (NonNull<G>, Slice) {
+    g0.m().finished();
     if let Some(bound) = g0.own().locked_g {
         SCHED.stop_locked_m(g0);
         return (bound.into(), Slice::New);
@@ -195,7 +196,7 @@ pub(super) fn is_bound(g: &G) -> bool {
 }
 
 fn to_g0(worker: &mut Worker) -> *const Gobuf {
-    worker.m().set_cur_g(None);
+    worker.part_with_g();
     worker.g0()
 }
 

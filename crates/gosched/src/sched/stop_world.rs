@@ -19,10 +19,10 @@
 //!
 //! The argument why nobody is inside meanwhile. An M without a P sets `in_rt`, then looks at the
 //! flag; the stopper sets the flag, then, after a heavy barrier, looks at `in_rt` of every M with a
-//! goroutine: one of them sees the other, and the stopper waits for those it sees. (It does not see
-//! an M whose goroutine is leaving it for g0, or ending: such a goroutine may still be queued
-//! globally, or wake its joiner.) An M that had a P has given it up: it is asleep on g0, or is now
-//! an M without a P.
+//! goroutine: one of them sees the other, and the stopper waits for those it sees. An M whose
+//! goroutine leaves it for g0, or ends, marks itself (`Worker::part_with_g`) until that one is queued
+//! and its joiner is woken; the stopper waits for the mark to go. An M that had a P has given it up:
+//! it is asleep on g0, or is now an M without a P.
 //!
 //! The stopper's goroutine keeps its thread but has no P: its ownership word says TAKEN, so that
 //! calls from the closure take the slow path. They act as on a foreign thread, and wait for nothing
@@ -231,7 +231,7 @@ impl Sched {
             let inside = self
                 .all_m()
                 .filter(|m| !stopper.is_some_and(|stopper| core::ptr::eq(*m, stopper)))
-                .any(|m| m.cur_g().is_some() && m.owner.in_runtime());
+                .any(M::is_busy_inside);
             if !inside {
                 return;
             }
