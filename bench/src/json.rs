@@ -9,7 +9,8 @@ use crate::programs::Programs;
 use crate::rows::Scale;
 use crate::table::judge;
 
-/// The whole comparison as one document. Times are in nanoseconds unless a row's title says otherwise.
+/// The whole comparison as one document. Times are in nanoseconds unless a row's title says
+/// otherwise.
 pub fn document(outcomes: &[Outcome], programs: &Programs, machine: &Machine, plan: Plan) -> Value {
     json!({
         "machine": { "cpu": machine.cpu, "cpus": machine.cpus, "kernel": machine.kernel, "busy_cpus_before": machine.busy },

@@ -63,7 +63,8 @@ fn ticks() -> Option<Ticks> {
     parse_ticks(&read_to_string("/proc/stat").ok()?)
 }
 
-/// The fields of the line `cpu`: user, nice, system, idle, iowait, …; guest time is in user time too.
+/// The fields of the line `cpu`: user, nice, system, idle, iowait, …; guest time is in user time
+/// too.
 fn parse_ticks(stat: &str) -> Option<Ticks> {
     let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let fields: Vec<f64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;

@@ -1,4 +1,5 @@
-//! A fresh process that serves a workload: it prints `port=…` on its first line, and serves until its standard input ends.
+//! A fresh process that serves a workload: it prints `port=…` on its first line, and serves until
+//! its standard input ends.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

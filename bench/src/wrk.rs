@@ -1,4 +1,5 @@
-//! wrk, the client of those workloads whose programs only serve: finding it, running it, reading what it prints.
+//! wrk, the client of those workloads whose programs only serve: finding it, running it, reading
+//! what it prints.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

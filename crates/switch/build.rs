@@ -1,7 +1,9 @@
-//! Tells the sources which sanitizer the build is for: `cfg(gosched_asan)`, `cfg(gosched_tsan)`, or neither.
+//! Tells the sources which sanitizer the build is for: `cfg(gosched_asan)`, `cfg(gosched_tsan)`, or
+//! neither.
 //!
-//! The compiler's own `cfg(sanitize)` is unstable, so sources that a stable compiler reads can't ask for it. Cargo
-//! passes it to build scripts where the compiler has it; else the flags of the build tell.
+//! The compiler's own `cfg(sanitize)` is unstable, so sources that a stable compiler reads can't
+//! ask for it. Cargo passes it to build scripts where the compiler has it; else the flags of the
+//! build tell.
 
 use std::env;
 

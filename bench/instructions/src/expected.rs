@@ -1,4 +1,5 @@
-//! `expected.txt`: the counts that were written down, for each compiler and maker of CPUs that they were counted with.
+//! `expected.txt`: the counts that were written down, for each compiler and maker of CPUs that they
+//! were counted with.
 
 use std::collections::BTreeMap;
 

@@ -10,8 +10,8 @@
 //! port=40123
 //! ```
 //!
-//! A workload is a function from [`Params`] to a [`Sample`]. It starts its runtime itself, and starts
-//! the clock when the runtime is up.
+//! A workload is a function from [`Params`] to a [`Sample`]. It starts its runtime itself, and
+//! starts the clock when the runtime is up.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
 //! What a channel holds: a ring, and, if there is more than fits, a chain of further rings.
 //!
-//! A bounded channel has one ring of its capacity from the start. An unbounded one begins without; it
-//! grows by rings, which are allocated outside the lock and handed in ([`Buffer::supply`]): nothing
-//! here allocates or frees while values go in and out. An emptied ring that the chain replaces
-//! becomes the spare; the spare from before, if there is one, becomes garbage, to be freed outside
-//! the lock.
+//! A bounded channel has one ring of its capacity from the start. An unbounded one begins without;
+//! it grows by rings, which are allocated outside the lock and handed in ([`Buffer::supply`]):
+//! nothing here allocates or frees while values go in and out. An emptied ring that the chain
+//! replaces becomes the spare; the spare from before, if there is one, becomes garbage, to be freed
+//! outside the lock.
 //!
 //! Invariants: a chain hangs behind a ring that is not empty. Values are taken from `ring`; when it
 //! is empty, the first ring of the chain takes its place. They are put into the chain's last ring,
@@ -159,7 +159,8 @@ impl<T> Buffer<T> {
         self.len == 0
     }
 
-    /// As [`push`](Buffer::push), if there is one ring and a free slot in it. Returns whether there was.
+    /// As [`push`](Buffer::push), if there is one ring and a free slot in it. Returns whether there
+    /// was.
     ///
     /// # Safety
     /// As for [`push`](Buffer::push).
@@ -345,8 +346,8 @@ impl<T> Buffer<T> {
 }
 
 impl<T> Drop for Buffer<T> {
-    /// Drops the values that are left. If a destructor panics, the values behind are dropped all the
-    /// same, since others may wait for what they hold; then the first panic is resumed.
+    /// Drops the values that are left. If a destructor panics, the values behind are dropped all
+    /// the same, since others may wait for what they hold; then the first panic is resumed.
     fn drop(&mut self) {
         let mut first = None;
         let mut value = MaybeUninit::uninit();

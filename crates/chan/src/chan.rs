@@ -1,23 +1,24 @@
 //! A channel: a lock, a buffer, and the queues of waiters (D6). One core for all capacities.
 //!
-//! Nothing here parks or wakes. An operation is one call on [`ChanState`], under the lock. It returns
-//! what happened and whom to wake after the lock is released; or that the caller has to wait: then
-//! the caller queues its [`Sudog`], releases the lock and sleeps, as a goroutine, a thread or a task.
+//! Nothing here parks or wakes. An operation is one call on [`ChanState`], under the lock. It
+//! returns what happened and whom to wake after the lock is released; or that the caller has to
+//! wait: then the caller queues its [`Sudog`], releases the lock and sleeps, as a goroutine, a
+//! thread or a task.
 //!
 //! Invariants, whenever the lock is free ("waits" means: is queued and its wait is not over):
 //! - if a receiver waits, the buffer is empty;
-//! - if a sender waits, the buffer is full: values and reserved places are at least the capacity. So
-//!   nobody can overtake a sender that waits for a place: whoever frees one gives it to the first of
-//!   them, under the same lock;
+//! - if a sender waits, the buffer is full: values and reserved places are at least the capacity.
+//!   So nobody can overtake a sender that waits for a place: whoever frees one gives it to the
+//!   first of them, under the same lock;
 //! - on a closed channel nobody waits, once [`ChanState::end_one`] has returned `None`;
-//! - values are moved by copying their bytes, to and from a slot whose owner is claimed and waits, or
-//!   is the caller.
+//! - values are moved by copying their bytes, to and from a slot whose owner is claimed and waits,
+//!   or is the caller.
 //!
 //! **Senders without a value.** A `select` learns which of its sends is chosen before its value is
-//! computed. So it *reserves*: a place in the buffer, or the first waiting receiver, which continues
-//! to wait until the value comes. Where such a sender waits itself, a receiver meets a sender that
-//! has nothing to give yet (*an offer*): it accepts, binds itself to that sender, and waits for the
-//! value.
+//! computed. So it *reserves*: a place in the buffer, or the first waiting receiver, which
+//! continues to wait until the value comes. Where such a sender waits itself, a receiver meets a
+//! sender that has nothing to give yet (*an offer*): it accepts, binds itself to that sender, and
+//! waits for the value.
 
 use core::ptr::NonNull;
 
@@ -138,8 +139,8 @@ impl<T, W> ChanState<T, W> {
         Some(waiter)
     }
 
-    /// Sends a value in the simplest case: there is a place in the buffer's one ring, and no receiver
-    /// waits or watches. Returns whether it did.
+    /// Sends a value in the simplest case: there is a place in the buffer's one ring, and no
+    /// receiver waits or watches. Returns whether it did.
     ///
     /// # Safety
     /// If this succeeds, the value has been moved out of `value`.
@@ -153,8 +154,8 @@ impl<T, W> ChanState<T, W> {
             && unsafe { self.buffer.push_simply(value) }
     }
 
-    /// Receives a value in the simplest case: there is one in the buffer's one ring, no sender waits or
-    /// watches, and there is no garbage. Returns whether it did.
+    /// Receives a value in the simplest case: there is one in the buffer's one ring, no sender
+    /// waits or watches, and there is no garbage. Returns whether it did.
     ///
     /// # Safety
     /// `slot` may be written to. If this succeeds it holds the value.
@@ -315,12 +316,12 @@ impl<T, W> ChanState<T, W> {
 
     /// Gives the value to the receiver that waits for it, and returns it: it has to be woken.
     ///
-    /// `Err`: the receiver, an async task, is gone; the value was not moved, and the caller owns the
-    /// node.
+    /// `Err`: the receiver, an async task, is gone; the value was not moved, and the caller owns
+    /// the node.
     ///
     /// # Safety
-    /// `receiver` is from [`Reserved::Peer`] or [`Verdict::Peer`], and this is the one delivery. With
-    /// `Ok` the value has been moved out of `value`.
+    /// `receiver` is from [`Reserved::Peer`] or [`Verdict::Peer`], and this is the one delivery.
+    /// With `Ok` the value has been moved out of `value`.
     pub unsafe fn deliver(
         &mut self,
         receiver: NonNull<Sudog<W>>,
@@ -337,7 +338,8 @@ impl<T, W> ChanState<T, W> {
         Ok(waiter.or_else(|| node.claim()))
     }
 
-    /// Tells a receiver that waits for a delivery that none will come. `Err` as in [`deliver`](ChanState::deliver).
+    /// Tells a receiver that waits for a delivery that none will come. `Err` as in
+    /// [`deliver`](ChanState::deliver).
     ///
     /// # Safety
     /// As for [`deliver`](ChanState::deliver), instead of it.
@@ -361,8 +363,8 @@ impl<T, W> ChanState<T, W> {
         receiver.set_orphan();
     }
 
-    /// Takes back a value that was handed to a receiver which is gone: gives it to the next receiver,
-    /// which has to be woken, or puts it at the buffer's front.
+    /// Takes back a value that was handed to a receiver which is gone: gives it to the next
+    /// receiver, which has to be woken, or puts it at the buffer's front.
     ///
     /// # Safety
     /// If this succeeds, the value has been moved out of `value`.
@@ -401,7 +403,8 @@ impl<T, W> ChanState<T, W> {
         }
     }
 
-    /// Queues a waiter, after the operation has said that it has to wait, and before the lock is released.
+    /// Queues a waiter, after the operation has said that it has to wait, and before the lock is
+    /// released.
     ///
     /// # Safety
     /// The node is in no queue, and stays where it is until a claimer or
@@ -463,14 +466,14 @@ impl<T, W> ChanState<T, W> {
         None
     }
 
-    /// Closes the channel. Returns whether it was open. [`end_one`](ChanState::end_one) then ends the
-    /// waits.
+    /// Closes the channel. Returns whether it was open. [`end_one`](ChanState::end_one) then ends
+    /// the waits.
     pub fn close(&mut self) -> bool {
         !core::mem::replace(&mut self.closed, true)
     }
 
-    /// Ends one wait at a closed channel and returns the waiter, to be woken. Call it until it returns
-    /// `None`.
+    /// Ends one wait at a closed channel and returns the waiter, to be woken. Call it until it
+    /// returns `None`.
     #[must_use = "the waiter has to be woken"]
     pub fn end_one(&mut self) -> Option<W> {
         debug_assert!(self.closed);
@@ -489,8 +492,8 @@ impl<T, W> ChanState<T, W> {
 /// Moves a value into a receiver's slot.
 ///
 /// # Safety
-/// The receiver is claimed and not woken, or waits for this delivery; its slot is a `T`'s and free. The
-/// value is the caller's to move.
+/// The receiver is claimed and not woken, or waits for this delivery; its slot is a `T`'s and free.
+/// The value is the caller's to move.
 #[inline]
 unsafe fn put<T, W>(receiver: NonNull<Sudog<W>>, value: *const T) {
     // SAFETY: by contract.

@@ -33,8 +33,8 @@ pub enum Received<W> {
     Closed,
     /// There is nothing but a sender without a value, and [`Offers::Decline`] was given.
     Offer,
-    /// A sender without a value was claimed. The receiver [binds](crate::ChanState::bind) itself to it,
-    /// wakes it, and waits.
+    /// A sender without a value was claimed. The receiver [binds](crate::ChanState::bind) itself to
+    /// it, wakes it, and waits.
     Offered(NonNull<Sudog<W>>, W),
 }
 
@@ -66,7 +66,8 @@ pub enum Reserved<W> {
 #[derive(Debug)]
 #[must_use]
 pub enum Filled<W> {
-    /// It was moved. These have to be woken: the receiver that got it, and a sender that got the place.
+    /// It was moved. These have to be woken: the receiver that got it, and a sender that got the
+    /// place.
     Done(Option<W>, Option<W>),
     /// It is in the buffer.
     Buffered,

@@ -23,13 +23,15 @@ use crate::sudog::{Sudog, Verdict};
 pub enum Chosen<W> {
     /// A value is in the slot.
     Value,
-    /// As `Value`, and the channel has memory to be freed ([`ChanState::take_garbage`](crate::ChanState::take_garbage)).
+    /// As `Value`, and the channel has memory to be freed
+    /// ([`ChanState::take_garbage`](crate::ChanState::take_garbage)).
     ValueAndGarbage,
     /// The channel is closed.
     Closed,
     /// A send: a place is reserved for its value.
     Place,
-    /// A send: this receiver waits for its value. The waiter, if it is not given, is in the receiver's ticket.
+    /// A send: this receiver waits for its value. The waiter, if it is not given, is in the
+    /// receiver's ticket.
     Peer(NonNull<Sudog<W>>, Option<W>),
 }
 
@@ -43,7 +45,8 @@ pub enum Polled<W> {
     Ready(Chosen<W>, Option<W>),
     /// A receive has met a sender without a value, and declined.
     Offer,
-    /// A receive has claimed a sender without a value, and must [bind](Operation::bind) itself to it.
+    /// A receive has claimed a sender without a value, and must [bind](Operation::bind) itself to
+    /// it.
     Offered(NonNull<Sudog<W>>, W),
 }
 
@@ -59,11 +62,11 @@ pub enum Interest {
 /// An operation that may be part of a selection.
 ///
 /// # Safety
-/// `raw_lock` always returns the same lock. With the lock held, `enqueue` puts the node into a queue behind
-/// that lock, and `dequeue` takes it out if it is still in.
+/// `raw_lock` always returns the same lock. With the lock held, `enqueue` puts the node into a
+/// queue behind that lock, and `dequeue` takes it out if it is still in.
 pub unsafe trait Operation<W> {
-    /// The lock that is held during the other calls. `None` if there is nothing to lock: then the operation
-    /// is never ready, and its node never in a queue.
+    /// The lock that is held during the other calls. `None` if there is nothing to lock: then the
+    /// operation is never ready, and its node never in a queue.
     fn raw_lock(&self) -> Option<&RawLock>;
 
     /// Does the operation if it need not wait.
@@ -84,7 +87,8 @@ pub unsafe trait Operation<W> {
     /// The lock is held.
     unsafe fn is_ready(&self) -> bool;
 
-    /// Queues a waiter. Returns whether somebody watches this channel: see [`end_watch`](Operation::end_watch).
+    /// Queues a waiter. Returns whether somebody watches this channel: see
+    /// [`end_watch`](Operation::end_watch).
     ///
     /// # Safety
     /// The lock is held; else as for [`ChanState::enqueue`](crate::ChanState::enqueue).
@@ -223,8 +227,8 @@ fn lock_id(lock: Option<&RawLock>) -> usize {
     lock.map_or(0, |lock| core::ptr::from_ref(lock).addr())
 }
 
-/// Some operations, of which one is to be done. `O` is a reference to an operation, or leads to one in
-/// another way.
+/// Some operations, of which one is to be done. `O` is a reference to an operation, or leads to one
+/// in another way.
 pub struct Selection<'s, O> {
     operations: &'s [O],
     /// The operations' numbers, in the order of polling.
@@ -234,8 +238,8 @@ pub struct Selection<'s, O> {
 }
 
 impl<'s, O> Selection<'s, O> {
-    /// A selection among `operations`, which are polled in the order of the numbers in `looking`. `locking`
-    /// has the same length, and is filled here.
+    /// A selection among `operations`, which are polled in the order of the numbers in `looking`.
+    /// `locking` has the same length, and is filled here.
     pub fn new<W>(operations: &'s [O], looking: &'s [u32], locking: &'s mut [u32]) -> Selection<'s, O>
     where
         O: AsOperation<W>,
@@ -292,8 +296,8 @@ impl<'s, O> Selection<'s, O> {
         self.each_lock(|lock| unsafe { lock.unlock() });
     }
 
-    /// Does the first operation that need not wait, and returns its number. If all would wait, but a
-    /// receive has declined an offer, returns that.
+    /// Does the first operation that need not wait, and returns its number. If all would wait, but
+    /// a receive has declined an offer, returns that.
     ///
     /// # Safety
     /// The locks are held, and a value of each operation's type may be written to `slot`.
@@ -327,9 +331,9 @@ impl<'s, O> Selection<'s, O> {
         numbers.find(|number| unsafe { self.operations[*number].as_operation().is_ready() })
     }
 
-    /// Queues the nodes, one for each operation, in the order of polling: of several on the same channel a
-    /// peer meets the first one first. Returns whether somebody watches one of the channels: see
-    /// [`Operation::end_watch`].
+    /// Queues the nodes, one for each operation, in the order of polling: of several on the same
+    /// channel a peer meets the first one first. Returns whether somebody watches one of the
+    /// channels: see [`Operation::end_watch`].
     ///
     /// # Safety
     /// The locks are held. As for [`ChanState::enqueue`](crate::ChanState::enqueue), for each.
@@ -346,8 +350,8 @@ impl<'s, O> Selection<'s, O> {
         watched
     }
 
-    /// Takes the nodes out of their queues, if they are still there. Acquires and releases the locks, one
-    /// after the other, except for the operation `done`, whose node is out already.
+    /// Takes the nodes out of their queues, if they are still there. Acquires and releases the
+    /// locks, one after the other, except for the operation `done`, whose node is out already.
     ///
     /// # Safety
     /// The nodes were queued by [`enqueue`](Selection::enqueue).
@@ -391,7 +395,8 @@ impl<W> AsOperation<W> for &dyn Operation<W> {
     }
 }
 
-/// What the verdict on the node of a selection's operation means. `None`: the selection must poll again.
+/// What the verdict on the node of a selection's operation means. `None`: the selection must poll
+/// again.
 pub fn chosen<W>(verdict: Verdict<W>) -> Option<Chosen<W>> {
     match verdict {
         Verdict::Done => Some(Chosen::Value),

@@ -1,10 +1,10 @@
 //! Waiters at a channel, and the queues they wait in (Go's `sudog` and `waitq`).
 //!
-//! A [`Sudog`] lies in its owner's frame (a goroutine's or thread's stack) or, for an async task, in a
-//! box. It is guarded by the lock of the channel in whose queue it is:
+//! A [`Sudog`] lies in its owner's frame (a goroutine's or thread's stack) or, for an async task,
+//! in a box. It is guarded by the lock of the channel in whose queue it is:
 //!
-//! - links, slot and verdict are read and written under that lock, or by the owner before the node is
-//!   queued and after its wait is over;
+//! - links, slot and verdict are read and written under that lock, or by the owner before the node
+//!   is queued and after its wait is over;
 //! - to end the wait, a peer takes the node out of the queue and *claims* the owner's ticket, under
 //!   the lock. If the claim fails, somebody else has ended the wait (time, a cancelled context,
 //!   another case of the same `select`), and the peer does not touch the node any more;
@@ -31,7 +31,8 @@ pub enum Verdict<W> {
     Again,
     /// For a sender without a value: a place in the buffer is reserved for it.
     Place,
-    /// For a sender without a value: it must deliver the value to this receiver, which waits for it.
+    /// For a sender without a value: it must deliver the value to this receiver, which waits for
+    /// it.
     Peer(NonNull<Sudog<W>>),
 }
 
@@ -74,9 +75,9 @@ enum TicketUse {
 }
 
 impl<W> Sudog<W> {
-    /// A node in no queue. A peer that ends the wait claims `ticket` with `outcome`. `slot` is where a
-    /// receiver's value goes to and a sender's comes from; null for a sender that has no value yet, and
-    /// for one that only watches.
+    /// A node in no queue. A peer that ends the wait claims `ticket` with `outcome`. `slot` is
+    /// where a receiver's value goes to and a sender's comes from; null for a sender that has no
+    /// value yet, and for one that only watches.
     pub fn new(ticket: &Claim<W>, outcome: Outcome, slot: *mut ()) -> Sudog<W> {
         Sudog {
             links: Links::new(),
@@ -89,25 +90,25 @@ impl<W> Sudog<W> {
         }
     }
 
-    /// As [`new`](Sudog::new), for a ticket that is reachable only through this node: then the waiter may be
-    /// replaced while it waits ([`replace_waiter`](Sudog::replace_waiter)).
+    /// As [`new`](Sudog::new), for a ticket that is reachable only through this node: then the
+    /// waiter may be replaced while it waits ([`replace_waiter`](Sudog::replace_waiter)).
     pub fn alone(ticket: &Claim<W>, outcome: Outcome, slot: *mut ()) -> Sudog<W> {
         Sudog { ticket_use: TicketUse::Alone, ..Sudog::new(ticket, outcome, slot) }
     }
 
-    /// Replaces the waiter by another one. Returns the old one, which is not to be woken. Called by the
-    /// owner, under the lock, while there is no verdict.
+    /// Replaces the waiter by another one. Returns the old one, which is not to be woken. Called by
+    /// the owner, under the lock, while there is no verdict.
     pub fn replace_waiter(&self, waiter: W) -> Option<W> {
         debug_assert_eq!(self.ticket_use, TicketUse::Alone);
         let old = self.claim();
-        // SAFETY: the owner calls this, so the ticket is alive; others reach it only through this node, and
-        // the lock is held.
+        // SAFETY: the owner calls this, so the ticket is alive; others reach it only through this
+        // node, and the lock is held.
         unsafe { self.ticket.as_ref() }.put(waiter);
         old
     }
 
-    /// Keeps a claimed waiter until a value is delivered: puts it back into the ticket if only holders of
-    /// the lock may claim that, else returns it. Called under the lock.
+    /// Keeps a claimed waiter until a value is delivered: puts it back into the ticket if only
+    /// holders of the lock may claim that, else returns it. Called under the lock.
     pub(crate) fn keep_waiter(&self, waiter: W) -> Option<W> {
         match self.ticket_use {
             TicketUse::Shared => Some(waiter),
@@ -151,8 +152,8 @@ impl<W> Sudog<W> {
     /// Ends the owner's wait, if nobody else has: then the waiter is the caller's to wake.
     #[inline]
     pub(crate) fn claim(&self) -> Option<W> {
-        // SAFETY: the ticket lives as long as the node can be reached, and the caller has reached the node
-        // under the lock.
+        // SAFETY: the ticket lives as long as the node can be reached, and the caller has reached
+        // the node under the lock.
         unsafe { self.ticket.as_ref() }.claim(self.outcome)
     }
 
@@ -167,8 +168,8 @@ impl<W> Sudog<W> {
 #[derive(Debug)]
 pub struct Queue<W>(DoubleList<Sudog<W>>);
 
-// SAFETY: a queue lies behind a lock, which also guards the nodes in it; a waiter in a ticket is moved to
-// the one thread that claims it.
+// SAFETY: a queue lies behind a lock, which also guards the nodes in it; a waiter in a ticket is
+// moved to the one thread that claims it.
 unsafe impl<W: Send> Send for Queue<W> {}
 
 impl<W> Queue<W> {
@@ -201,8 +202,8 @@ impl<W> Queue<W> {
     /// Queues a node.
     ///
     /// # Safety
-    /// The node is in no queue, and is neither moved nor freed until it is out of this one; it is touched
-    /// only under the lock that guards this queue.
+    /// The node is in no queue, and is neither moved nor freed until it is out of this one; it is
+    /// touched only under the lock that guards this queue.
     pub unsafe fn push(&mut self, node: &Sudog<W>) {
         // SAFETY: by contract.
         unsafe { self.0.push_back(node) };
@@ -222,7 +223,8 @@ impl<W> Queue<W> {
         self.0.first()
     }
 
-    /// Ends the wait of the first one whose wait is not over. The node may be used until the waiter is woken.
+    /// Ends the wait of the first one whose wait is not over. The node may be used until the waiter
+    /// is woken.
     #[inline]
     #[must_use = "the waiter has to be woken"]
     pub fn claim_first(&mut self) -> Option<(NonNull<Sudog<W>>, W)> {

@@ -1,7 +1,8 @@
 //! Models of one channel: every value arrives once, whole, or comes back; nobody sleeps for ever.
 //!
 //! Seen to fail (2026-11-16):
-//! - a receive from the buffer does not give the place to a waiting sender: that one sleeps for ever;
+//! - a receive from the buffer does not give the place to a waiting sender: that one sleeps for
+//!   ever;
 //! - `send` puts its value into the buffer though a receiver waits: both sleep for ever;
 //! - `end_one` forgets the senders: they sleep for ever at a closed channel;
 //! - the lock is released `Relaxed`: the receiver does not see what is in the value;
@@ -55,7 +56,8 @@ fn buffered_in_order() {
     });
 }
 
-/// A receive that frees a place gives it to the waiting sender, which needs no second receive to proceed.
+/// A receive that frees a place gives it to the waiting sender, which needs no second receive to
+/// proceed.
 #[test]
 fn a_place_goes_to_who_waits() {
     check(3, || {
@@ -70,7 +72,8 @@ fn a_place_goes_to_who_waits() {
     });
 }
 
-/// A receiver whose time runs out, and a sender: the value is received or not, and the sender knows which.
+/// A receiver whose time runs out, and a sender: the value is received or not, and the sender knows
+/// which.
 #[test]
 fn receiver_times_out() {
     for capacity in [0, 1] {

@@ -1,11 +1,14 @@
-//! Models of selections: each takes part in exactly one operation, nothing is lost, nobody sleeps for ever.
+//! Models of selections: each takes part in exactly one operation, nothing is lost, nobody sleeps
+//! for ever.
 //!
 //! Seen to fail (2026-11-16):
-//! - locks taken in the order of the cases, not of their addresses: two selections wait for each other;
+//! - locks taken in the order of the cases, not of their addresses: two selections wait for each
+//!   other;
 //! - the same lock taken once for each case: a selection waits for itself;
 //! - nodes left in the queues of the other channels: peers touch freed memory;
 //! - a ticket is claimed by a load and a store: a selection takes part in two operations;
-//! - a receiver that accepts an offer does not bind itself to the sender: the value is not delivered;
+//! - a receiver that accepts an offer does not bind itself to the sender: the value is not
+//!   delivered;
 //! - a reserved place that is filled stays reserved: the buffer has lost a place.
 
 #![cfg(loom)]
@@ -27,7 +30,8 @@ fn send(model: &Arc<Model>, n: usize, patience: Patience) -> thread::JoinHandle<
     })
 }
 
-/// A selection over two channels and a sender on each: it gets one value, the other one is still to be had.
+/// A selection over two channels and a sender on each: it gets one value, the other one is still to
+/// be had.
 #[test]
 fn receives_one_of_two() {
     for capacity in [0, 1] {
@@ -45,8 +49,8 @@ fn receives_one_of_two() {
     }
 }
 
-/// As above, with time running out for the selection and for the senders: exactly the values that were
-/// sent are received.
+/// As above, with time running out for the selection and for the senders: exactly the values that
+/// were sent are received.
 #[test]
 fn times_out() {
     check(3, || {
@@ -133,7 +137,8 @@ fn is_told_of_a_close() {
     });
 }
 
-/// A selection that has a place in a full buffer reserved for it, a sender behind it, and a receiver: both values arrive.
+/// A selection that has a place in a full buffer reserved for it, a sender behind it, and a
+/// receiver: both values arrive.
 #[test]
 fn a_reserved_place_is_filled() {
     check(3, || {

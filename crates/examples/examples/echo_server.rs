@@ -1,4 +1,5 @@
-//! A server that sends back what it gets: a goroutine for each connection, plain `Read` and `Write`.
+//! A server that sends back what it gets: a goroutine for each connection, plain `Read` and
+//! `Write`.
 //!
 //! `cargo run --release -p gosched-examples --example echo_server`, then `nc 127.0.0.1 7777`.
 

@@ -1,6 +1,8 @@
-//! An HTTP server with hyper: a goroutine for each connection, in which `block_on` runs hyper's future.
+//! An HTTP server with hyper: a goroutine for each connection, in which `block_on` runs hyper's
+//! future.
 //!
-//! `cargo run --release -p gosched-examples --example http_hello`, then `curl http://127.0.0.1:8080/`.
+//! `cargo run --release -p gosched-examples --example http_hello`, then
+//! `curl http://127.0.0.1:8080/`.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,12 @@
-//! Echo over TLS: rustls has a synchronous API around anything that is `Read` and `Write`, so it runs over a goroutine's
-//! `TcpStream` as it is.
+//! Echo over TLS: rustls has a synchronous API around anything that is `Read` and `Write`, so it
+//! runs over a goroutine's `TcpStream` as it is.
 //!
-//! `cargo run --release -p gosched-examples --example tls_echo -- serve 127.0.0.1:7779 cert.pem`, and in another terminal
-//! `cargo run --release -p gosched-examples --example tls_echo -- send 127.0.0.1:7779 cert.pem hello`.
+//! ```console
+//! cargo run --release -p gosched-examples --example tls_echo -- serve 127.0.0.1:7779 cert.pem
+//! cargo run --release -p gosched-examples --example tls_echo -- send 127.0.0.1:7779 cert.pem hello
+//! ```
+//!
+//! The second one in another terminal.
 
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,8 @@
 //! loop that accepts connections and survives shortages, a context that Ctrl-C cancels, and a
 //! bounded wait for the connections at the end.
 //!
-//! The programs are in `examples/`: `cargo run --release -p gosched-examples --example echo_server -- --help`.
+//! The programs are in `examples/`:
+//! `cargo run --release -p gosched-examples --example echo_server -- --help`.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! The well-known program: one P, ten goroutines created in a loop, each prints its number, the creator waits.
+//! The well-known program: one P, ten goroutines created in a loop, each prints its number, the
+//! creator waits.
 //!
 //! It prints 9, then 0 to 8, as it does in Go. A new goroutine goes into the P's `runnext` slot and
 //! moves the one that was there to the tail of the ring; so when the creator waits, the last one

@@ -1,6 +1,7 @@
 //! What the attribute macros expand to, and a question that a test asks. Not part of the API.
 
-// The names that the expansion uses. It can't name `std` or `core`: a crate may have neither, or others of that name.
+// The names that the expansion uses. It can't name `std` or `core`: a crate may have neither, or
+// others of that name.
 pub use core::prelude::v1::test as plain_test;
 pub use core::{compile_error, concat, module_path};
 pub use std::process::{ExitCode, Termination};
@@ -43,9 +44,11 @@ enum Phase {
     Ended,
 }
 
-/// `#[gosched::test]`: as [`main`], but if `f` has not ended `limit` after it began, all goroutines are dumped and the test fails.
+/// `#[gosched::test]`: as [`main`], but if `f` has not ended `limit` after it began, all goroutines
+/// are dumped and the test fails.
 ///
-/// The test's own thread keeps watch, and uses only std's primitives for it: it must work when the scheduler does not.
+/// The test's own thread keeps watch, and uses only std's primitives for it: it must work when the
+/// scheduler does not.
 #[track_caller]
 pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
     let progress = Arc::new(MainProgress { phase: Mutex::new(Phase::Waiting), bell: Condvar::new() });

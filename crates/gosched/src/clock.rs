@@ -40,8 +40,8 @@ pub(crate) fn when_at(instant: Instant) -> u64 {
     }
 }
 
-/// One moment by both clocks: the quickest of a few tries. Ours is read before and after `Instant`; the later reading counts,
-/// so no timer is early.
+/// One moment by both clocks: the quickest of a few tries. Ours is read before and after `Instant`;
+/// the later reading counts, so no timer is early.
 fn same_moment() -> (Instant, u64) {
     let tries = core::array::from_fn::<_, 8, _>(|_| (now(), Instant::now(), now()));
     let [first, ..] = tries;
@@ -58,7 +58,8 @@ fn as_nanos(d: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// S46: the time of an instant is never too early, and at most a second late; differences are exact.
+    /// S46: the time of an instant is never too early, and at most a second late; differences are
+    /// exact.
     #[test]
     fn times_of_instants() {
         const SECOND: Duration = Duration::from_secs(1);

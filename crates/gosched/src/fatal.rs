@@ -1,14 +1,15 @@
-//! Fatal errors, which end the process, and warnings: all that the library itself writes to standard error.
+//! Fatal errors, which end the process, and warnings: all that the library itself writes to
+//! standard error.
 //!
-//! This must work in any state of the process: inside a signal handler, while a parked goroutine holds a lock of
-//! std's, after a goroutine's stack has overflowed. So nothing here allocates, locks or
-//! unwinds: text goes into a buffer on the stack and out through `write(2)`.
+//! This must work in any state of the process: inside a signal handler, while a parked goroutine
+//! holds a lock of std's, after a goroutine's stack has overflowed. So nothing here allocates,
+//! locks or unwinds: text goes into a buffer on the stack and out through `write(2)`.
 //!
-//! Perhaps nobody reads standard error. The last message of a process waits for its reader, as in Go: there may be a pager. So
-//! do the line before a panic message, as std's hook does for the message itself, and the line about a `run` that ends by
-//! goexit. A warning waits for a limited time
-//! ([`offer_stderr`], [`warn`]). The monitor and the thread that makes Ms don't wait at all: the reporter writes their warnings
-//! (`dump::warn`).
+//! Perhaps nobody reads standard error. The last message of a process waits for its reader, as in
+//! Go: there may be a pager. So do the line before a panic message, as std's hook does for the
+//! message itself, and the line about a `run` that ends by goexit. A warning waits for a limited
+//! time ([`offer_stderr`], [`warn`]). The monitor and the thread that makes Ms don't wait at all:
+//! the reporter writes their warnings (`dump::warn`).
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,8 @@ use crate::sys::{process, stderr};
 /// Exit status of every fatal error, as in Go.
 pub(crate) const EXIT_STATUS: i32 = 2;
 
-/// Writes `text` to standard error without std's lock. A failed write is ignored: it can't be reported anywhere.
+/// Writes `text` to standard error without std's lock. A failed write is ignored: it can't be
+/// reported anywhere.
 pub(crate) fn write_stderr(mut text: &[u8]) {
     while !text.is_empty() {
         match stderr::write(text) {
@@ -31,8 +33,8 @@ pub(crate) fn write_stderr(mut text: &[u8]) {
 /// How long a text after which the process continues waits for a reader.
 const PATIENCE_MS: i32 = 1000;
 
-/// As [`write_stderr`], but drops what nobody reads within a second. It then drops later texts at once, until standard
-/// error is read again.
+/// As [`write_stderr`], but drops what nobody reads within a second. It then drops later texts at
+/// once, until standard error is read again.
 pub(crate) fn offer_stderr(text: &[u8]) {
     static UNREAD: AtomicBool = AtomicBool::new(false);
     for piece in text.chunks(stderr::PIECE) {
@@ -46,7 +48,8 @@ pub(crate) fn offer_stderr(text: &[u8]) {
     }
 }
 
-/// A text buffer on the stack; what does not fit is cut off. Small, because it may be on a goroutine's stack.
+/// A text buffer on the stack; what does not fit is cut off. Small, because it may be on a
+/// goroutine's stack.
 pub(crate) struct Message {
     len: usize,
     bytes: [u8; 512],
@@ -86,7 +89,8 @@ pub(crate) fn warn(args: fmt::Arguments<'_>) {
     offer_stderr(message.as_bytes());
 }
 
-/// Prints `fatal error: ...` and ends the process with status 2, running no destructors and no exit handlers.
+/// Prints `fatal error: ...` and ends the process with status 2, running no destructors and no exit
+/// handlers.
 pub(crate) fn die(args: fmt::Arguments<'_>) -> ! {
     say(format_args!("fatal error: {args}\n"));
     end()

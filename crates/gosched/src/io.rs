@@ -1,4 +1,5 @@
-//! `std::io`, with a standard input whose readers are announced as calls that may block their thread.
+//! `std::io`, with a standard input whose readers are announced as calls that may block their
+//! thread.
 //!
 //! Everything but [`stdin`] is std's own, re-exported.
 //!
@@ -24,7 +25,8 @@ use crate::runtime;
 #[doc(no_inline)]
 pub use std::io::*;
 
-/// The standard input of this process. Shares its buffer with std's [`stdin`](std::io::stdin). Never moves.
+/// The standard input of this process. Shares its buffer with std's [`stdin`](std::io::stdin).
+/// Never moves.
 ///
 /// ```
 /// let input = gosched::io::stdin();
@@ -48,7 +50,8 @@ pub fn stdin() -> Stdin {
 pub struct Stdin(());
 
 impl Stdin {
-    /// Locks it, so that nobody else reads from it. A moving call: it waits while somebody else has it locked.
+    /// Locks it, so that nobody else reads from it. A moving call: it waits while somebody else has
+    /// it locked.
     ///
     /// ```no_run
     /// use std::io::BufRead;
@@ -71,7 +74,8 @@ impl Stdin {
         std::io::stdin().is_terminal()
     }
 
-    /// Appends a line, with its newline, to `buf`; returns the number of bytes, 0 at the end of the input. A moving call.
+    /// Appends a line, with its newline, to `buf`; returns the number of bytes, 0 at the end of the
+    /// input. A moving call.
     ///
     /// # Errors
     ///
@@ -86,8 +90,8 @@ impl Stdin {
         runtime::blocking(|| std::io::stdin().read_line(buf))
     }
 
-    /// The lines of the input, without their newlines. Locks it at once, for as long as the iterator lives: a moving call, and
-    /// so is each step.
+    /// The lines of the input, without their newlines. Locks it at once, for as long as the
+    /// iterator lives: a moving call, and so is each step.
     ///
     /// ```no_run
     /// for line in gosched::io::stdin().lines() {
@@ -167,8 +171,9 @@ impl Read for Stdin {
 
 /// The standard input, locked, as `std::io::StdinLock`.
 ///
-/// It holds std's own lock. A goroutine that waits for input may resume on another thread and release the lock there. On Linux
-/// that lock is a word in memory that stores no owner, so this is sound. Others wait for it in an announced blocking call.
+/// It holds std's own lock. A goroutine that waits for input may resume on another thread and
+/// release the lock there. On Linux that lock is a word in memory that stores no owner, so this is
+/// sound. Others wait for it in an announced blocking call.
 ///
 /// ```no_run
 /// use std::io::BufRead;

@@ -1,4 +1,5 @@
-//! Go's G-M-P scheduler as a Rust library: goroutines in plain blocking code, no `async`, no coloured functions.
+//! Go's G-M-P scheduler as a Rust library: goroutines in plain blocking code, no `async`, no
+//! coloured functions.
 //!
 //! ```
 //! use gosched::go;
@@ -10,9 +11,10 @@
 //! });
 //! ```
 //!
-//! prints `1 + 4 + 9 = 14`. A goroutine costs a 256-byte header while it is queued and one page of stack once it runs;
-//! a million at once are fine. [`go`] starts one from anywhere, also from threads that are not ours; the runtime
-//! starts by itself at first use, and [`run`] gives a program its main goroutine.
+//! prints `1 + 4 + 9 = 14`. A goroutine costs a 256-byte header while it is queued and one page of
+//! stack once it runs; a million at once are fine. [`go`] starts one from anywhere, also from
+//! threads that are not ours; the runtime starts by itself at first use, and [`run`] gives a
+//! program its main goroutine.
 //!
 //! # Finding your way
 //!
@@ -20,8 +22,10 @@
 //! - [`chan`], [`select!`]: channels, with the names of `crossbeam_channel`
 //! - [`sync`]: locks, with the names of `std::sync`
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
-//! - [`net`], [`os::unix::net`]: sockets, with the names of `std::net`: a goroutine waits, not a thread
-//! - [`fs`], [`process`], [`io`]: files, programs and the standard input, each call announced as one that may block
+//! - [`net`], [`os::unix::net`]: sockets, with the names of `std::net`: a goroutine waits, not a
+//!   thread
+//! - [`fs`], [`process`], [`io`]: files, programs and the standard input, each call announced as
+//!   one that may block
 //! - [`future`]: async code called from goroutines, and the other way round
 //! - [`runtime`]: how many, which one am I, settings
 //! - [`goroutine_local!`]: values of which each goroutine has its own
@@ -29,10 +33,11 @@
 //!
 //! # Moving calls
 //!
-//! A goroutine resumes on another OS thread only inside a *moving call*: a call that may wait, [`yield_now`] or
-//! [`checkpoint`](runtime::checkpoint). Each function says whether it is one. So a value that is tied to its
-//! thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local) must not live across a moving call. Other
-//! values need no care. While a goroutine unwinds it stays on its thread.
+//! A goroutine resumes on another OS thread only inside a *moving call*: a call that may wait,
+//! [`yield_now`] or [`checkpoint`](runtime::checkpoint). Each function says whether it is one. So a
+//! value that is tied to its thread (a `ThreadRng`, a `StdoutLock`, a borrow of a thread-local)
+//! must not live across a moving call. Other values need no care. While a goroutine unwinds it
+//! stays on its thread.
 //!
 //! [`soundness`] has the details.
 //!
@@ -57,16 +62,18 @@
 //!
 //! # When it hangs
 //!
-//! SIGQUIT (Ctrl-\ in a terminal) prints every goroutine with its state, how long it has waited, its stack and who
-//! created it, and ends the process with status 2, as in Go. The runtime installs its handler when it starts, unless
-//! the program has one; also if SIGQUIT is ignored, as in a program that a script has started with `&`. A program that
-//! wants another handler installs it after that. [`runtime::stacks`] returns the same text at any time. When no
-//! goroutine can ever run again, the process prints a fatal error with the same dump, and ends with status 2.
+//! SIGQUIT (Ctrl-\ in a terminal) prints every goroutine with its state, how long it has waited,
+//! its stack and who created it, and ends the process with status 2, as in Go. The runtime installs
+//! its handler when it starts, unless the program has one; also if SIGQUIT is ignored, as in a
+//! program that a script has started with `&`. A program that wants another handler installs it
+//! after that. [`runtime::stacks`] returns the same text at any time. When no goroutine can ever
+//! run again, the process prints a fatal error with the same dump, and ends with status 2.
 //!
 //! # Platforms
 //!
-//! Linux on x86-64. All code that depends on the CPU is in one file, in `src/arch` of the crate `gosched-switch`. For a
-//! target without such a file the build fails with a message. That crate's README has what is known of a second CPU.
+//! Linux on x86-64. All code that depends on the CPU is in one file, in `src/arch` of the crate
+//! `gosched-switch`. For a target without such a file the build fails with a message. That crate's
+//! README has what is known of a second CPU.
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]

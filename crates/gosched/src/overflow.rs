@@ -3,11 +3,13 @@
 use crate::fatal::{self, say};
 use crate::m::current;
 
-/// Reports a stack overflow and ends the process. Called by the fault handler on the M's alternate stack. Returns if the
-/// address is not in the guard of the goroutine that runs on this thread: then it was no overflow.
+/// Reports a stack overflow and ends the process. Called by the fault handler on the M's alternate
+/// stack. Returns if the address is not in the guard of the goroutine that runs on this thread:
+/// then it was no overflow.
 pub(crate) fn on_fault(address: usize) {
     let Some(g) = current::current().and_then(|m| m.cur_g()) else { return };
-    // SAFETY: the goroutine runs on this thread, interrupted by this very fault, so its stack is not being changed.
+    // SAFETY: the goroutine runs on this thread, interrupted by this very fault, so its stack is
+    // not being changed.
     let Some(stack) = (unsafe { (*g.stack.get()).as_ref() }) else { return };
     if !stack.guard().contains(&address) {
         return;

@@ -1,18 +1,22 @@
-//! Panic messages name their goroutine (S11). And [`InTurn`], which calls several pieces of user code even if some panic.
+//! Panic messages name their goroutine (S11). And [`InTurn`], which calls several pieces of user
+//! code even if some panic.
 //!
-//! Rust's panic message names the OS thread, which says nothing here. A line with the goroutine's id, name and origin
-//! comes before it. The hook that was there before, the user's or std's, prints the message itself.
+//! Rust's panic message names the OS thread, which says nothing here. A line with the goroutine's
+//! id, name and origin comes before it. The hook that was there before, the user's or std's, prints
+//! the message itself.
 //!
-//! **Line and message stay together.** They are two writes, and others may panic at the same time. So a panic prints when it
-//! has its *turn*, on goroutines and foreign threads alike. (Lines that are not about a panic may still come in between.)
+//! **Line and message stay together.** They are two writes, and others may panic at the same time.
+//! So a panic prints when it has its *turn*, on goroutines and foreign threads alike. (Lines that
+//! are not about a panic may still come in between.)
 //!
-//! **Nobody waits for ever.** The hook is the user's: it may park, wait for another goroutine that panics, or never return. So
-//! a turn is not a lock. A waiter waits for [`PATIENCE`] until the turn is given back, and then takes it from its owner, which
-//! then gives nothing back. A panic in a hook ends the process; unwinding out of a hook gives the turn back.
+//! **Nobody waits for ever.** The hook is the user's: it may park, wait for another goroutine that
+//! panics, or never return. So a turn is not a lock. A waiter waits for [`PATIENCE`] until the turn
+//! is given back, and then takes it from its owner, which then gives nothing back. A panic in a
+//! hook ends the process; unwinding out of a hook gives the turn back.
 //!
-//! Waiting blocks the thread, as std's own lock around a message does. A goroutine that panics stays on its thread anyway, and
-//! must not make a moving call here, which a stopped world would refuse. It may lose its P, as any goroutine that blocks its
-//! thread (S20).
+//! Waiting blocks the thread, as std's own lock around a message does. A goroutine that panics
+//! stays on its thread anyway, and must not make a moving call here, which a stopped world would
+//! refuse. It may lose its P, as any goroutine that blocks its thread (S20).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,9 +27,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::fatal::say;
 use crate::m::current;
 
-/// Installs our hook, which calls the one that was there. A hook that the user installs later replaces both.
+/// Installs our hook, which calls the one that was there. A hook that the user installs later
+/// replaces both.
 pub(crate) fn install_hook() {
-    // std panics if the hook is changed while this thread panics; then messages do not name goroutines.
+    // std panics if the hook is changed while this thread panics; then messages do not name
+    // goroutines.
     if std::thread::panicking() {
         return;
     }
@@ -37,12 +43,12 @@ pub(crate) fn install_hook() {
     }));
 }
 
-/// Longer than it takes to print a message with a backtrace on a busy machine, but short enough for a program that hangs in
-/// its hook.
+/// Longer than it takes to print a message with a backtrace on a busy machine, but short enough for
+/// a program that hangs in its hook.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Calls user code and ignores its panic, which the hook has reported. The payload is leaked: its destructor is user code,
-/// too.
+/// Calls user code and ignores its panic, which the hook has reported. The payload is leaked: its
+/// destructor is user code, too.
 pub(crate) fn contain(f: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
         core::mem::forget(panic);
@@ -111,8 +117,8 @@ fn name_goroutine() {
     }
 }
 
-/// Calls several pieces of user code, one after the other: wakers, destructors of values. If one panics, the others are still
-/// called; the first panic is resumed at the end.
+/// Calls several pieces of user code, one after the other: wakers, destructors of values. If one
+/// panics, the others are still called; the first panic is resumed at the end.
 #[must_use = "finish it: a panic may have been caught"]
 pub(crate) struct InTurn(Option<Box<dyn Any + Send>>);
 

@@ -1,4 +1,5 @@
-//! Helpers of the tests that look inside: headers that are no goroutines, and children of the test binary.
+//! Helpers of the tests that look inside: headers that are no goroutines, and children of the test
+//! binary.
 
 use core::ptr::NonNull;
 use std::io::Read;
@@ -36,7 +37,8 @@ pub(crate) fn waiting(n: usize) -> Vec<NonNull<G>> {
     gs
 }
 
-/// Whether `policy` is on. A test that shows a policy asks, and ends if it is off; all other tests pass without policies.
+/// Whether `policy` is on. A test that shows a policy asks, and ends if it is off; all other tests
+/// pass without policies.
 pub(crate) fn shows(policy: Policy) -> bool {
     let on = !debug::get().off.contains(policy);
     if !on {
@@ -54,7 +56,8 @@ pub(crate) struct ExitedChild {
     pub(crate) stderr: String,
 }
 
-/// The exit status of a child whose body has returned. Not 0, with which a test binary ends that finds no test of the name.
+/// The exit status of a child whose body has returned. Not 0, with which a test binary ends that
+/// finds no test of the name.
 const DONE: i32 = 43;
 
 /// Whether this process is the child that runs the test called `name`.
@@ -62,8 +65,9 @@ fn is_child(name: &str) -> bool {
     std::env::var(CHILD).is_ok_and(|child| child == name)
 }
 
-/// Runs `body` in a child process with `procs` Ps: the test called `name` starts the test binary again, for this test
-/// alone. Returns in the parent only. A child that hangs is killed, and the test fails.
+/// Runs `body` in a child process with `procs` Ps: the test called `name` starts the test binary
+/// again, for this test alone. Returns in the parent only. A child that hangs is killed, and the
+/// test fails.
 pub(crate) fn in_child(name: &str, procs: u32, body: impl FnOnce() + Send) -> Option<ExitedChild> {
     if is_child(name) {
         crate::run(body);

@@ -17,7 +17,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A call that fails with the error number wanted.
 fn fail_with(errno: i32) -> i32 {
-    // SAFETY: none of these touches memory: a bad descriptor, a bad signal number, a path that is not there.
+    // SAFETY: none of these touches memory: a bad descriptor, a bad signal number, a path that is
+    // not there.
     unsafe {
         match errno {
             libc::EBADF => libc::close(-1),
@@ -211,7 +212,8 @@ fn the_old_p_first() {
                 runtime::blocking(|| ());
                 moved += usize::from(tid() != before);
             }
-            // Now and then the kernel stops the thread just there, for longer than the monitor waits.
+            // Now and then the kernel stops the thread just there, for longer than the monitor
+            // waits.
             assert!(moved < CALLS / 100, "changed threads in {moved} of {CALLS} calls");
             parked.iter().for_each(|handle| handle.thread().unpark());
             join_all(parked);
@@ -270,7 +272,8 @@ fn many_calls_at_once() {
     }
 }
 
-/// S19, S36: what is created or woken inside a call runs before the call is over. With 1, 2 and 8 Ps.
+/// S19, S36: what is created or woken inside a call runs before the call is over. With 1, 2 and 8
+/// Ps.
 #[test]
 fn work_made_inside_does_not_wait() {
     let body = || {

@@ -1,5 +1,5 @@
-//! `send_async` and `recv_async`: tasks and goroutines meet at the same channels, and nothing is lost when a future is
-//! dropped midway (S18, D6).
+//! `send_async` and `recv_async`: tasks and goroutines meet at the same channels, and nothing is
+//! lost when a future is dropped midway (S18, D6).
 
 mod common;
 
@@ -58,7 +58,8 @@ fn poll<F: Future + Unpin>(future: &mut F, bell: &Arc<Bell>) -> Poll<F::Output> 
     Pin::new(future).poll(&mut Context::from_waker(&Waker::from(Arc::clone(bell))))
 }
 
-/// S18: tasks, goroutines and threads send and receive in all combinations; everything arrives once.
+/// S18: tasks, goroutines and threads send and receive in all combinations; everything arrives
+/// once.
 #[gosched::test]
 fn tasks_goroutines_and_threads() {
     for capacity in [Some(0), Some(1), Some(16), None] {

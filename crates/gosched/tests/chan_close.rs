@@ -116,7 +116,8 @@ fn one_close_counts() {
     }
 }
 
-/// S44: closing against sends and receives: what was sent is received, what was not comes back; nothing is lost or doubled.
+/// S44: closing against sends and receives: what was sent is received, what was not comes back;
+/// nothing is lost or doubled.
 #[gosched::test]
 fn close_races_with_everything() {
     for round in 0..300 {

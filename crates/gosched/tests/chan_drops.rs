@@ -59,7 +59,8 @@ fn what_is_left_goes_with_the_receivers() {
     }
 }
 
-/// S44: senders, receivers, time-outs, selections and closes at random: at the end nothing is alive.
+/// S44: senders, receivers, time-outs, selections and closes at random: at the end nothing is
+/// alive.
 #[gosched::test]
 fn everything_is_dropped_once() {
     for round in 0..60u64 {
@@ -99,7 +100,8 @@ fn everything_is_dropped_once() {
     }
 }
 
-/// A destructor that panics: the channel's memory is freed, and other channels and goroutines are as before.
+/// A destructor that panics: the channel's memory is freed, and other channels and goroutines are
+/// as before.
 #[gosched::test]
 fn a_panicking_destructor() {
     struct Bomb;
@@ -147,7 +149,8 @@ fn an_operation_that_is_not_completed() {
     assert!(s.is_full());
 }
 
-/// Completing with another handle than the one selected is refused, in the model's words, and nothing is lost.
+/// Completing with another handle than the one selected is refused, in the model's words, and
+/// nothing is lost.
 #[gosched::test]
 fn the_wrong_handle() {
     let (s, r) = bounded(1);

@@ -80,7 +80,8 @@ fn chain_of_ten_thousand() {
     join_all(links);
 }
 
-/// A selection never takes part twice: one sender selects among four channels, four receivers merge them again.
+/// A selection never takes part twice: one sender selects among four channels, four receivers merge
+/// them again.
 #[gosched::test]
 fn double_select() {
     const N: usize = 5_000;
@@ -145,8 +146,8 @@ fn fair_select() {
     drop((stop, out));
 }
 
-/// Goroutines that send and receive at random on channels with and without buffers, singly and by selections: all come to an
-/// end.
+/// Goroutines that send and receive at random on channels with and without buffers, singly and by
+/// selections: all come to an end.
 #[gosched::test(timeout = "120s")]
 fn select_stress() {
     const N: usize = 2_000;

@@ -1,4 +1,5 @@
-//! `select!`, `select_biased!` and `Select`: exactly one, fairly, in the order of evaluation that crossbeam has (S45).
+//! `select!`, `select_biased!` and `Select`: exactly one, fairly, in the order of evaluation that
+//! crossbeam has (S45).
 
 mod common;
 
@@ -78,7 +79,8 @@ fn biased_is_biased() {
     }
 }
 
-/// S45: selections on both sides of four channels, some of which give up: what was sent was received, once.
+/// S45: selections on both sides of four channels, some of which give up: what was sent was
+/// received, once.
 #[gosched::test(timeout = "120s")]
 fn exactly_one() {
     for capacity in [0, 1, 3] {
@@ -153,7 +155,8 @@ fn order_of_evaluation() {
     assert_eq!(log.into_inner(), [&first[..], &second].concat());
 }
 
-/// S45: the whole grammar: commas or none, blocks, patterns, control flow out of the bodies, handles of all kinds.
+/// S45: the whole grammar: commas or none, blocks, patterns, control flow out of the bodies,
+/// handles of all kinds.
 #[gosched::test]
 fn grammar() {
     fn early(r: &Receiver<u32>) -> Result<u32, RecvError> {

@@ -23,7 +23,8 @@ fn a_value_may_drop_its_sender() {
     }
 }
 
-/// S45: a value that replaces its sender goes to the one that was there when the selection was made.
+/// S45: a value that replaces its sender goes to the one that was there when the selection was
+/// made.
 #[gosched::test]
 fn a_value_may_replace_its_sender() {
     let ((mut s, r), (other, other_end)) = (unbounded(), unbounded());

@@ -1,4 +1,5 @@
-//! What waiting at a channel looks like from outside: reasons in dumps (S48), and what it costs (S10, S12).
+//! What waiting at a channel looks like from outside: reasons in dumps (S48), and what it costs
+//! (S10, S12).
 
 mod common;
 

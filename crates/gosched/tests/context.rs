@@ -1,9 +1,10 @@
 //! Contexts: what they report, which end with which, and how their end interrupts waits.
 //!
-//! Seen to fail (2026-11-16): a wait under a context that has ended not ended at once (`sleep_ends_early` hangs); a wait
-//! not unregistered (`cancel_against_completion` crashes); a dropped child left in its parent's list
-//! (`a_tree_under_many_hands` crashes); children not ended (`children_end_…`); parents dropped one in the other
-//! (`a_long_chain` overflows its stack); nothing restored (`restored_…`).
+//! Seen to fail (2026-11-16): a wait under a context that has ended not ended at once
+//! (`sleep_ends_early` hangs); a wait not unregistered (`cancel_against_completion` crashes); a
+//! dropped child left in its parent's list (`a_tree_under_many_hands` crashes); children not ended
+//! (`children_end_…`); parents dropped one in the other (`a_long_chain` overflows its stack);
+//! nothing restored (`restored_…`).
 
 mod common;
 
@@ -132,7 +133,8 @@ fn values_are_found_by_type_the_nearest_first() {
     assert_eq!(*value, 2);
 }
 
-/// Inside `enter`, and in what is spawned there, whichever way, the context is current; outside it is not.
+/// Inside `enter`, and in what is spawned there, whichever way, the context is current; outside it
+/// is not.
 #[gosched::test]
 fn goroutines_inherit() {
     assert_eq!(mark(), None);
@@ -221,7 +223,8 @@ fn foreign_threads_have_a_current_context_too() {
     });
 }
 
-/// `time::sleep` ends early: by `cancel`, by a deadline, by the end of any ancestor, and at once if that came before.
+/// `time::sleep` ends early: by `cancel`, by a deadline, by the end of any ancestor, and at once if
+/// that came before.
 #[gosched::test]
 fn sleep_ends_early() {
     let ctx = background().with_cancel();

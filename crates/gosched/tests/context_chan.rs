@@ -1,8 +1,9 @@
 //! Contexts and channels: the sends and receives that end with the context, and `done`, the channel
 //! that is closed at its end. What does not end with it: `context_plain.rs`.
 //!
-//! Seen to fail (2026-11-18): a node left in its queue after the context has ended (`nothing_is_left_behind`, and the races
-//! crash); an ended context looked at before the channel (`what_is_ready_succeeds`).
+//! Seen to fail (2026-11-18): a node left in its queue after the context has ended
+//! (`nothing_is_left_behind`, and the races crash); an ended context looked at before the channel
+//! (`what_is_ready_succeeds`).
 
 mod common;
 
@@ -106,7 +107,8 @@ fn an_iteration_tells_the_end_of_the_context_from_that_of_the_channel() {
     });
 }
 
-/// What is ready at once succeeds under a context that has ended: a value, a place, a peer that waits, plain or in a select.
+/// What is ready at once succeeds under a context that has ended: a value, a place, a peer that
+/// waits, plain or in a select.
 #[test]
 fn what_is_ready_succeeds() {
     within(Duration::from_secs(60), || {
@@ -200,7 +202,8 @@ fn timeout_cuts_short_the_forms_with_a_context() {
 /// Rounds of a race between values and the end of a context.
 const ROUNDS: u64 = 10_000;
 
-/// Sends under contexts that are cancelled: each value is received once or comes back, and the sum shows it.
+/// Sends under contexts that are cancelled: each value is received once or comes back, and the sum
+/// shows it.
 fn race_of_sends(capacity: usize, sending: fn(Sender<u64>, Vec<(Context, u64)>) -> u64) {
     let (s, r) = bounded::<u64>(capacity);
     let receiver = go(move || r.iter().sum::<u64>());
@@ -342,7 +345,8 @@ fn the_errors_are_like_those_of_channels() {
     assert!(boxed.iter().all(|error| error.to_string().contains("disconnected")));
 }
 
-/// `done` is closed at the end, for those who wait and those who come later; of the background it never is.
+/// `done` is closed at the end, for those who wait and those who come later; of the background it
+/// never is.
 #[gosched::test]
 fn done_is_closed_at_the_end() {
     let parent = background().with_cancel();
@@ -363,7 +367,8 @@ fn done_is_closed_at_the_end() {
     assert_eq!(background().done().try_recv(), Err(TryRecvError::Empty));
 }
 
-/// Whoever has `done` need not keep the context: it is closed at the end all the same, and not before.
+/// Whoever has `done` need not keep the context: it is closed at the end all the same, and not
+/// before.
 #[gosched::test]
 fn done_outlives_the_handle() {
     let began = Instant::now();

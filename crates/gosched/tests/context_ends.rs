@@ -105,8 +105,8 @@ fn children_have_the_cause_of_whoever_ended_them() {
     assert_eq!(grandchild.with_cancel().err(), Some(ContextError::Cancelled));
 }
 
-/// Many cancel with a cause, others without, and a deadline comes too: whoever looks finds an error and the cause that goes
-/// with it, always the same.
+/// Many cancel with a cause, others without, and a deadline comes too: whoever looks finds an error
+/// and the cause that goes with it, always the same.
 #[gosched::test]
 fn error_and_cause_agree_whoever_is_first() {
     for round in 0..300_u64 {
@@ -210,7 +210,8 @@ fn without_cancel_keeps_the_values_alive() {
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
-/// It runs once, in a goroutine of its own, when the context has ended: by itself, by its parent, at its deadline.
+/// It runs once, in a goroutine of its own, when the context has ended: by itself, by its parent,
+/// at its deadline.
 #[test]
 fn after_func_runs_at_the_end() {
     within(Duration::from_secs(60), || {
@@ -248,7 +249,8 @@ fn after_func_runs_at_the_end() {
     });
 }
 
-/// If the context has ended, it runs at once; also if its deadline has passed and nobody has noticed yet.
+/// If the context has ended, it runs at once; also if its deadline has passed and nobody has
+/// noticed yet.
 #[test]
 fn after_func_of_one_that_has_ended_runs_at_once() {
     within(Duration::from_secs(60), || {
@@ -345,8 +347,8 @@ fn after_func_outlives_the_handles_of_its_context() {
     assert_eq!(r.iter().next(), None, "and nothing twice");
 }
 
-/// What runs at the end of a context in the middle of a chain has the values of those above it, although the chain below is being
-/// dropped meanwhile, and with it the context itself.
+/// What runs at the end of a context in the middle of a chain has the values of those above it,
+/// although the chain below is being dropped meanwhile, and with it the context itself.
 #[gosched::test]
 fn after_func_has_its_values_while_its_context_goes() {
     let (s, r) = unbounded();

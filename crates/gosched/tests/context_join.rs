@@ -175,7 +175,8 @@ fn scoped_handles_too() {
     });
 }
 
-/// `done` is closed at the end, for all who have it, handle or not, and not before; nobody else can close it.
+/// `done` is closed at the end, for all who have it, handle or not, and not before; nobody else can
+/// close it.
 #[test]
 fn done_is_closed_at_the_end() {
     within(LIMIT, || {

@@ -1,7 +1,8 @@
 //! Plain channel operations, joins and locks under a context are exactly their models: the end of a
 //! context is never mistaken for a closed channel, a value or a time.
 //!
-//! Before (2026-11-17) sends, receives, selects and the channels of time ended with the context, as if disconnected.
+//! Before (2026-11-17) sends, receives, selects and the channels of time ended with the context, as
+//! if disconnected.
 
 mod common;
 
@@ -27,8 +28,8 @@ fn contexts() -> [Context; 3] {
     [ended, background().with_timeout(Duration::ZERO), background().with_timeout(A_WHILE / 4)]
 }
 
-/// Runs `make`'s first closure under each of the contexts, on a goroutine and on a foreign thread: it must last until the
-/// second one is called.
+/// Runs `make`'s first closure under each of the contexts, on a goroutine and on a foreign thread:
+/// it must last until the second one is called.
 #[track_caller]
 fn lasts<W, E>(make: impl Fn() -> (W, E))
 where

@@ -167,7 +167,8 @@ fn no_false_alarm() {
     }
 }
 
-/// S48: a thread that is blocked outside our calls may always wake others, whatever it waits for: here, for another process.
+/// S48: a thread that is blocked outside our calls may always wake others, whatever it waits for:
+/// here, for another process.
 fn no_false_alarm_while_a_thread_is_blocked_outside() {
     for (procs, how) in [(1, "read"), (2, "read"), (1, "recv"), (2, "recv")] {
         child("no_false_alarm_while_a_thread_is_blocked_outside", || {

@@ -136,8 +136,9 @@ fn line_of(part: &str, function: &str) -> u32 {
     line.parse().unwrap()
 }
 
-/// S49: a stack for each state, with the user's function by name and line; at its inner end the call that the user made,
-/// without what lies below it in the runtime; at its outer end the user's own function; then who created it, and where.
+/// S49: a stack for each state, with the user's function by name and line; at its inner end the
+/// call that the user made, without what lies below it in the runtime; at its outer end the user's
+/// own function; then who created it, and where.
 #[test]
 fn every_state_has_its_stack() {
     struct Case {
@@ -441,7 +442,8 @@ fn raise(signal: libc::c_int) {
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
-/// S49: SIGQUIT prints all goroutines and ends the process with status 2, whatever the program is doing.
+/// S49: SIGQUIT prints all goroutines and ends the process with status 2, whatever the program is
+/// doing.
 #[test]
 fn sigquit_dumps_and_ends() {
     let body = || {
@@ -468,7 +470,8 @@ fn sigquit_dumps_and_ends() {
     }
 }
 
-/// S49, D9: also in a program that was started with SIGQUIT ignored, as a script starts one with `&`.
+/// S49, D9: also in a program that was started with SIGQUIT ignored, as a script starts one with
+/// `&`.
 #[test]
 fn sigquit_dumps_where_it_was_ignored_at_the_start() {
     let body = || {

@@ -1,4 +1,5 @@
-//! A seccomp filter that a program installs after the runtime has started, and that forbids what the runtime relies on.
+//! A seccomp filter that a program installs after the runtime has started, and that forbids what
+//! the runtime relies on.
 
 mod common;
 

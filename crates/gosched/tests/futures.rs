@@ -1,4 +1,5 @@
-//! `handle.await` gives what `join` gives, in any executor, on goroutines and on foreign threads (S18, D6).
+//! `handle.await` gives what `join` gives, in any executor, on goroutines and on foreign threads
+//! (S18, D6).
 
 mod common;
 

@@ -79,8 +79,8 @@ fn idle_costs_nothing() {
     }
 }
 
-/// S32: however often work comes and goes, no more threads are made than Ps need: one each, and at most another one each
-/// that was made because the first was just on its way to sleep.
+/// S32: however often work comes and goes, no more threads are made than Ps need: one each, and at
+/// most another one each that was made because the first was just on its way to sleep.
 #[test]
 fn threads_are_kept_and_reused() {
     let child = common::child("threads_are_kept_and_reused", || {

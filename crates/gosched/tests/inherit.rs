@@ -67,7 +67,8 @@ fn report() {
     println!("\ninherited: {:?}", Inherited::here());
 }
 
-/// Many short sleeps, and some computing beside them: every M has slept until a timer, and some have lost their P.
+/// Many short sleeps, and some computing beside them: every M has slept until a timer, and some
+/// have lost their P.
 fn use_all_threads() {
     let handles = (0..8).map(|i| {
         go(move || {

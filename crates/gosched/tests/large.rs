@@ -1,7 +1,8 @@
-//! Closures and results that are large: they are moved as little as possible, so that they fit on a stack of the default size,
-//! in a debug build too (S12, S13, D4).
+//! Closures and results that are large: they are moved as little as possible, so that they fit on a
+//! stack of the default size, in a debug build too (S12, S13, D4).
 //!
-//! Seen to fail (2026-11-18, debug): 32 KiB in a closure, which was copied about eight times on the new goroutine's stack.
+//! Seen to fail (2026-11-18, debug): 32 KiB in a closure, which was copied about eight times on the
+//! new goroutine's stack.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! A goroutine alone in `runnext` may wait for its P without waking another thread (D9), but not for long.
+//! A goroutine alone in `runnext` may wait for its P without waking another thread (D9), but not
+//! for long.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Very many goroutines: each runs exactly once, whoever creates it and however it is waited for (S1, S8, S9, S55).
+//! Very many goroutines: each runs exactly once, whoever creates it and however it is waited for
+//! (S1, S8, S9, S55).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};

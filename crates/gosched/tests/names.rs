@@ -1,10 +1,11 @@
-//! One name for one thing: no two types of the workspace's crates have the same name, but for those in [`SAME`].
+//! One name for one thing: no two types of the workspace's crates have the same name, but for those
+//! in [`SAME`].
 //!
-//! The sources are read line by line. What is not counted: tests and what serves them, the crate of examples, comments, and
-//! associated types, which are named by their traits.
+//! The sources are read line by line. What is not counted: tests and what serves them, the crate of
+//! examples, comments, and associated types, which are named by their traits.
 //!
-//! Seen to fail: with a second `struct Stint`, with a row of the table taken out, with a row for a name that is there once, and with
-//! a file in a row that has no such type.
+//! Seen to fail: with a second `struct Stint`, with a row of the table taken out, with a row for a
+//! name that is there once, and with a file in a row that has no such type.
 
 use std::collections::BTreeMap;
 use std::fs;

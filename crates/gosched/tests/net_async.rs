@@ -1,5 +1,5 @@
-//! Async code and sockets (S47): `future::block_on` parks the goroutine; sockets can be awaited from there and from any other
-//! executor (feature `futures-io`).
+//! Async code and sockets (S47): `future::block_on` parks the goroutine; sockets can be awaited
+//! from there and from any other executor (feature `futures-io`).
 #![cfg(feature = "futures-io")]
 
 mod common;
@@ -208,7 +208,8 @@ fn block_on_misses_no_wake_up() {
     });
 }
 
-/// The end of the stream that is reported together with the last bytes is found, though the read that took them was short.
+/// The end of the stream that is reported together with the last bytes is found, though the read
+/// that took them was short.
 #[test]
 fn an_end_that_comes_with_the_last_bytes() {
     with_procs("an_end_that_comes_with_the_last_bytes", || {

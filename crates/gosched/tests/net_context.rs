@@ -1,4 +1,5 @@
-//! I/O and contexts (S47): a wait ends when its context does, with the right error; what is ready at once still succeeds.
+//! I/O and contexts (S47): a wait ends when its context does, with the right error; what is ready
+//! at once still succeeds.
 
 mod common;
 
@@ -134,7 +135,8 @@ fn connecting_can_be_cancelled() {
     });
 }
 
-/// Cancelling and data race: each read ends one way or the other, and no byte is lost that was not read.
+/// Cancelling and data race: each read ends one way or the other, and no byte is lost that was not
+/// read.
 #[test]
 fn cancelling_and_data_race() {
     with_procs("cancelling_and_data_race", || {

@@ -1,5 +1,5 @@
-//! Very many connections (S47): idle ones cost a stack page and no thread, active ones lose no byte, closed ones leave no
-//! descriptor behind.
+//! Very many connections (S47): idle ones cost a stack page and no thread, active ones lose no
+//! byte, closed ones leave no descriptor behind.
 
 mod common;
 
@@ -136,7 +136,8 @@ fn byte(i: usize, offset: usize) -> u8 {
     (i.wrapping_mul(7) ^ offset ^ (offset >> 8)) as u8
 }
 
-/// 500 connections echo 64 MiB in all, in pieces of all sizes; every byte comes back. With 1, 2 and 8 Ps.
+/// 500 connections echo 64 MiB in all, in pieces of all sizes; every byte comes back. With 1, 2 and
+/// 8 Ps.
 #[test]
 fn active_connections_lose_nothing() {
     const CONNECTIONS: usize = 500;

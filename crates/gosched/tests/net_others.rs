@@ -156,7 +156,8 @@ fn unix_shutdown_wakes_waiters() {
     });
 }
 
-/// Unix datagrams: connected ones wait for room in the other's queue, and so do those sent to a path.
+/// Unix datagrams: connected ones wait for room in the other's queue, and so do those sent to a
+/// path.
 #[test]
 fn unix_datagrams() {
     with_procs("unix_datagrams", || {

@@ -1,5 +1,6 @@
-//! Peers that misbehave (S47): they vanish, half-close, send garbage, stall, or reset in the middle of a write. That is an error
-//! for the goroutine that serves them, and for nobody else. With 1, 2 and 8 Ps.
+//! Peers that misbehave (S47): they vanish, half-close, send garbage, stall, or reset in the middle
+//! of a write. That is an error for the goroutine that serves them, and for nobody else. With 1, 2
+//! and 8 Ps.
 
 mod common;
 
@@ -120,7 +121,8 @@ const MANNERS: [Manner; 6] =
 /// How long an answer is, in bytes for each byte of the question.
 const FACTOR: usize = 4096;
 
-/// Messages are a length of two bytes, at most 1,000, and so many bytes; the answer is each byte, repeated.
+/// Messages are a length of two bytes, at most 1,000, and so many bytes; the answer is each byte,
+/// repeated.
 fn serve(mut stream: TcpStream) -> io::Result<()> {
     loop {
         let mut length = [0; 2];
@@ -169,7 +171,8 @@ fn ask(address: SocketAddr, i: usize, manner: Manner) {
     }
 }
 
-/// A server with clients of all manners: the good ones are served well, the others end with an error of their own.
+/// A server with clients of all manners: the good ones are served well, the others end with an
+/// error of their own.
 #[test]
 fn the_others_do_not_suffer() {
     with_procs("the_others_do_not_suffer", || {
@@ -187,7 +190,8 @@ fn the_others_do_not_suffer() {
         let clients = (0..CLIENTS).map(|i| go(move || ask(address, i, MANNERS[i % MANNERS.len()]))).collect();
         join_all(clients);
         server.join().unwrap();
-        // Every connection ends with an error: the good ones with the end of the stream where a message was expected.
+        // Every connection ends with an error: the good ones with the end of the stream where a
+        // message was expected.
         assert_eq!(FAILED.load(Ordering::Relaxed), CLIENTS);
     });
 }

@@ -1,5 +1,5 @@
-//! TCP as in std (S47, S18): reading, writing, accepting and connecting; time-outs, shutdown, clones, conversions; from
-//! goroutines and from foreign threads. With 1, 2 and 8 Ps.
+//! TCP as in std (S47, S18): reading, writing, accepting and connecting; time-outs, shutdown,
+//! clones, conversions; from goroutines and from foreign threads. With 1, 2 and 8 Ps.
 
 mod common;
 
@@ -79,7 +79,8 @@ fn echo() {
     });
 }
 
-/// S18: the same calls block a foreign thread, and work, between foreign threads and with goroutines at the other end.
+/// S18: the same calls block a foreign thread, and work, between foreign threads and with
+/// goroutines at the other end.
 #[test]
 fn foreign_threads() {
     within(LIMIT, || {
@@ -230,8 +231,8 @@ fn timeouts_of_foreign_threads() {
     });
 }
 
-/// S47: shutting down wakes whoever waits: readers see the end, writers an error; also through a clone, and a listener's
-/// acceptors an error.
+/// S47: shutting down wakes whoever waits: readers see the end, writers an error; also through a
+/// clone, and a listener's acceptors an error.
 #[test]
 fn shutdown_wakes_waiters() {
     with_procs("shutdown_wakes_waiters", || {

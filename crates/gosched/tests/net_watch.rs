@@ -1,10 +1,10 @@
 //! Some thread always watches the network (S25, S35, S38, S47): whatever else runs, blocks or
 //! sleeps, what has become ready is found.
 //!
-//! Seen to fail (2026-11-16): without the poll in sysmon's tick `found_while_others_yield`; without the look for a watcher
-//! after a foreign thread has queued `found_for_a_foreign_thread`; when a new poller does not rouse the keeper
-//! `found_although_somebody_sleeps_for_a_timer`; when an earlier timer does not ring the bell
-//! `an_earlier_timer_interrupts_the_poller`.
+//! Seen to fail (2026-11-16): without the poll in sysmon's tick `found_while_others_yield`; without
+//! the look for a watcher after a foreign thread has queued `found_for_a_foreign_thread`; when a
+//! new poller does not rouse the keeper `found_although_somebody_sleeps_for_a_timer`; when an
+//! earlier timer does not ring the bell `an_earlier_timer_interrupts_the_poller`.
 
 mod common;
 
@@ -101,8 +101,8 @@ fn found_although_somebody_sleeps_for_a_timer() {
     });
 }
 
-/// S38: a goroutine waits for I/O; the last busy P is taken from another one, which is in a blocking call. Somebody is sent to
-/// watch.
+/// S38: a goroutine waits for I/O; the last busy P is taken from another one, which is in a
+/// blocking call. Somebody is sent to watch.
 #[test]
 fn found_although_the_last_p_was_lost_to_a_blocking_call() {
     with_procs("found_although_the_last_p_was_lost_to_a_blocking_call", &[1, 2, 8], || {
@@ -138,7 +138,8 @@ fn an_earlier_timer_interrupts_the_poller() {
     });
 }
 
-/// S33: goroutines that wait for I/O, and timers that are not due, cost no CPU; the watcher is one thread.
+/// S33: goroutines that wait for I/O, and timers that are not due, cost no CPU; the watcher is one
+/// thread.
 #[test]
 fn watching_costs_nothing() {
     with_procs("watching_costs_nothing", &[2], || {
@@ -156,8 +157,9 @@ fn watching_costs_nothing() {
     });
 }
 
-/// D9: the child of a fork shares the poller with its parent. Dropping a socket there ends the child, with a message, before it
-/// can take the parent's registration away. (Seen to fail with the order reversed, 2026-11-16.)
+/// D9: the child of a fork shares the poller with its parent. Dropping a socket there ends the
+/// child, with a message, before it can take the parent's registration away. (Seen to fail with the
+/// order reversed, 2026-11-16.)
 #[test]
 fn a_forked_child_takes_nothing_away() {
     child("a_forked_child_takes_nothing_away", || {

@@ -65,7 +65,8 @@ fn line(order: &[usize]) -> String {
     order.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// S22: with one P, ten goroutines created in a loop run as 9 0 1 2 3 4 5 6 7 8 when their creator parks.
+/// S22: with one P, ten goroutines created in a loop run as 9 0 1 2 3 4 5 6 7 8 when their creator
+/// parks.
 #[test]
 fn the_well_known_order_by_park() {
     let child = common::child("the_well_known_order_by_park", || tell_order_of(10));
@@ -96,7 +97,8 @@ fn the_well_known_order_by_join() {
     assert_eq!(undisturbed(&child.procs(1)).value("order"), "9 0 1 2 3 4 5 6 7 8");
 }
 
-/// S21, S23 and S24 as a program: the order in which `n` goroutines run on one P whose tick begins at `tick`.
+/// S21, S23 and S24 as a program: the order in which `n` goroutines run on one P whose tick begins
+/// at `tick`.
 fn model(n: usize, mut tick: usize) -> Vec<usize> {
     let (mut next, mut ring, mut global) = (None, VecDeque::new(), VecDeque::new());
     for i in 0..n {
@@ -150,7 +152,8 @@ fn a_full_ring_overflows_in_order() {
     }
 }
 
-/// S21: of 258 goroutines, 0–127 and 256 go to the global queue together and are shuffled; the ring keeps its order.
+/// S21: of 258 goroutines, 0–127 and 256 go to the global queue together and are shuffled; the ring
+/// keeps its order.
 #[test]
 fn an_overflowing_batch_is_shuffled() {
     let child = common::child("an_overflowing_batch_is_shuffled", || tell_order_of(258)).procs(1);
@@ -184,8 +187,8 @@ fn link(left: usize, end: thread::Thread) {
     gosched::go(|| ());
 }
 
-/// S23, S27: while the ring is never empty, a goroutine in the global queue runs at every 61st pick; picks from
-/// `runnext` don't count, so that is every 61st link of the chain, not every 30th.
+/// S23, S27: while the ring is never empty, a goroutine in the global queue runs at every 61st
+/// pick; picks from `runnext` don't count, so that is every 61st link of the chain, not every 30th.
 #[test]
 fn the_global_queue_has_its_turn_every_61_picks() {
     const TURNS: usize = 100;
@@ -215,7 +218,8 @@ fn the_global_queue_has_its_turn_every_61_picks() {
     assert!((TURNS - 2..=TURNS + 5).contains(&turns), "{turns} turns in {} counted picks", 61 * TURNS);
 }
 
-/// S27: two goroutines that wake each other through `runnext` share one slice: when it ends, the others have a turn.
+/// S27: two goroutines that wake each other through `runnext` share one slice: when it ends, the
+/// others have a turn.
 #[test]
 fn two_in_runnext_do_not_starve_the_others() {
     let child = common::child("two_in_runnext_do_not_starve_the_others", || {
@@ -271,7 +275,8 @@ fn children_stay_with_their_parent_when_nobody_is_idle() {
     child.procs(2).run().ok();
 }
 
-/// Whether all that the caller creates and wakes runs on its thread, while another one computes on the other P.
+/// Whether all that the caller creates and wakes runs on its thread, while another one computes on
+/// the other P.
 fn children_stay() -> bool {
     let (started, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (said, seen) = (Arc::clone(&started), Arc::clone(&over));

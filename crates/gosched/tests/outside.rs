@@ -66,7 +66,8 @@ fn until_turns(turns: &AtomicUsize, n: usize) {
     }
 }
 
-/// Files: what is written is read, at positions too; options and permissions are as in std; errors are std's.
+/// Files: what is written is read, at positions too; options and permissions are as in std; errors
+/// are std's.
 #[test]
 fn files() {
     with_one_p("files", || {
@@ -109,7 +110,8 @@ fn files() {
     });
 }
 
-/// S19: opening and reading a pipe in the file system blocks the thread; the writer, on the same P, gets its turn.
+/// S19: opening and reading a pipe in the file system blocks the thread; the writer, on the same P,
+/// gets its turn.
 #[test]
 fn a_file_that_blocks() {
     with_one_p("a_file_that_blocks", || {
@@ -172,7 +174,8 @@ fn programs() {
     });
 }
 
-/// S19: a goroutine waits for a line on the standard input while another, on the same P, has its turns.
+/// S19: a goroutine waits for a line on the standard input while another, on the same P, has its
+/// turns.
 #[test]
 fn standard_input() {
     if std::env::var(SPEAKER).is_ok() {

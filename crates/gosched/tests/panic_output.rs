@@ -1,4 +1,5 @@
-//! What is printed about a panic stays together, however many panic at once (S11), and whatever the hooks do.
+//! What is printed about a panic stays together, however many panic at once (S11), and whatever the
+//! hooks do.
 
 mod common;
 
@@ -158,7 +159,8 @@ fn a_hook_may_make_moving_calls() {
     }
 }
 
-/// As in std: a panic in a hook ends the process at once, with both messages; no turn is waited for.
+/// As in std: a panic in a hook ends the process at once, with both messages; no turn is waited
+/// for.
 #[test]
 fn a_panic_in_a_hook_aborts() {
     let child = child("a_panic_in_a_hook_aborts", || {

@@ -10,7 +10,8 @@ use common::tid;
 use gosched::runtime::{self, Goexit};
 use gosched::thread::{self, Builder};
 
-/// S11: a hundred goroutines panic; each joiner gets the right payload, and a hundred others don't notice.
+/// S11: a hundred goroutines panic; each joiner gets the right payload, and a hundred others don't
+/// notice.
 #[gosched::test]
 fn a_hundred_panics_concern_nobody_else() {
     let calm: Vec<_> = (0..100)

@@ -1,4 +1,5 @@
-//! `park` and `unpark`: one token each, with std's meaning, for goroutines and foreign threads (S16, S18).
+//! `park` and `unpark`: one token each, with std's meaning, for goroutines and foreign threads
+//! (S16, S18).
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! Possession of an M and of a P is a value, so the compiler refuses what would break it: `src/sched/misuse.rs` has a function for
-//! each such mistake, and the error that it is refused with.
+//! Possession of an M and of a P is a value, so the compiler refuses what would break it:
+//! `src/sched/misuse.rs` has a function for each such mistake, and the error that it is refused
+//! with.
 
 use std::process::Command;
 

@@ -182,7 +182,8 @@ fn a_std_lock_held_across_waits() {
     }
 }
 
-/// S20: std's channels, condition variables and files block threads, not the program. With 1, 2 and 8 Ps.
+/// S20: std's channels, condition variables and files block threads, not the program. With 1, 2 and
+/// 8 Ps.
 #[test]
 fn what_std_blocks_in() {
     let body = || {

@@ -1,16 +1,17 @@
-//! What texts refer to exists: numbers of behaviours and decisions, pages and their sections, files,
-//! functions, rows of the benchmark. And what users read names no such number.
+//! What texts refer to exists: numbers of behaviours and decisions, pages and their sections,
+//! files, functions, rows of the benchmark. And what users read names no such number.
 //!
 //! The finders are in `references/`, each with tests in which it finds what is wrong.
 //!
-//! Seen to fail, on the repository's own files: with a number that has no section, and a part that is not
-//! in its list, in a comment of `sched/idle.rs` (`numbers_have_a_section`); with a number in the comment of
-//! `available_parallelism`, and with the five that were there (`users_read_no_numbers`); with a section of
-//! `docs/design.md` misspelt (`links_lead_somewhere`); with `steal_half` and `next_context` renamed in the
-//! sources, and when files and types were renamed by somebody else (`what_pages_name_exists`); with a row
-//! that says neither who nor why (`go_has_counterparts`); with a count that is off by one
-//! (`walks_are_counted`); with 80 lines too many (`the_map_is_short`); with a file of another name in a
-//! comment of `p/mod.rs` (`what_comments_name_exists`).
+//! Seen to fail, on the repository's own files: with a number that has no section, and a part that
+//! is not in its list, in a comment of `sched/idle.rs` (`numbers_have_a_section`); with a number in
+//! the comment of `available_parallelism`, and with the five that were there
+//! (`users_read_no_numbers`); with a section of `docs/design.md` misspelt (`links_lead_somewhere`);
+//! with `steal_half` and `next_context` renamed in the sources, and when files and types were
+//! renamed by somebody else (`what_pages_name_exists`); with a row that says neither who nor why
+//! (`go_has_counterparts`); with a count that is off by one (`walks_are_counted`); with 80 lines
+//! too many (`the_map_is_short`); with a file of another name in a comment of `p/mod.rs`
+//! (`what_comments_name_exists`).
 
 mod references {
     pub mod markdown;
@@ -49,7 +50,8 @@ fn numbers_have_a_section() {
     assert!(found.is_empty(), "not in {BEHAVIOUR} or {DESIGN}:\n{}", found.join("\n"));
 }
 
-/// What users read names no number: the documentation of the crates that they use, and the first pages.
+/// What users read names no number: the documentation of the crates that they use, and the first
+/// pages.
 #[test]
 fn users_read_no_numbers() {
     let files = files();
@@ -74,7 +76,8 @@ fn users_read_no_numbers() {
     assert!(found.is_empty(), "users can't look these up:\n{}", found.join("\n"));
 }
 
-/// Links in pages, and mentions of pages in sources, lead to a file and, if they name one, a section.
+/// Links in pages, and mentions of pages in sources, lead to a file and, if they name one, a
+/// section.
 #[test]
 fn links_lead_somewhere() {
     let found = broken_links(&files());
@@ -117,7 +120,8 @@ fn the_map_is_short() {
     assert!(lines <= 200, "{MAP} has {lines} lines: details belong to the pages that it names");
 }
 
-/// Each row of the page for readers of Go's runtime has our counterpart, or says that there is none.
+/// Each row of the page for readers of Go's runtime has our counterpart, or says that there is
+/// none.
 #[test]
 fn go_has_counterparts() {
     let page = file(GO);

@@ -1,7 +1,8 @@
-//! Real bugs in goroutines are still found in builds for AddressSanitizer, and programs without one end well.
+//! Real bugs in goroutines are still found in builds for AddressSanitizer, and programs without one
+//! end well.
 //!
-//! In other builds nothing runs here. Seen to fail, all five: with the call of `__sanitizer_finish_switch_fiber` taken
-//! out of `gosched-switch`.
+//! In other builds nothing runs here. Seen to fail, all five: with the call of
+//! `__sanitizer_finish_switch_fiber` taken out of `gosched-switch`.
 
 mod common;
 
@@ -39,7 +40,8 @@ fn write_behind() -> u8 {
     black_box(local)[0]
 }
 
-/// The report has the frames of the goroutine: the place of the bug, and where its memory came from.
+/// The report has the frames of the goroutine: the place of the bug, and where its memory came
+/// from.
 #[test]
 fn a_use_after_free_is_reported() {
     if only_elsewhere() {
@@ -88,7 +90,8 @@ fn a_leak_is_reported() {
     said.said(&["4321 byte(s)"]);
 }
 
-/// What only a goroutine points to that waits at the program's end, or that has not run yet, is none.
+/// What only a goroutine points to that waits at the program's end, or that has not run yet, is
+/// none.
 #[test]
 fn what_goroutines_hold_is_no_leak() {
     if only_elsewhere() {

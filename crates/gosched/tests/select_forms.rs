@@ -1,8 +1,10 @@
-//! `select!` and `select_biased!` take what crossbeam's take, and give the same: a table of forms, the same text compiled with both.
+//! `select!` and `select_biased!` take what crossbeam's take, and give the same: a table of forms,
+//! the same text compiled with both.
 //!
-//! Each file of `select_forms/` is included four times: for ours and crossbeam's `select!` and `select_biased!`. That they compile
-//! is the test; then all are run, ours on a thread and as goroutines, and each must give what crossbeam's gives. In each form at
-//! most one case is ready, or it does not matter which one is taken.
+//! Each file of `select_forms/` is included four times: for ours and crossbeam's `select!` and
+//! `select_biased!`. That they compile is the test; then all are run, ours on a thread and as
+//! goroutines, and each must give what crossbeam's gives. In each form at most one case is ready,
+//! or it does not matter which one is taken.
 //!
 //! A form that crossbeam takes and ours does not is added here before it is fixed.
 

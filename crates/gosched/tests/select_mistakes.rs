@@ -1,4 +1,5 @@
-//! What the compiler says about a `select!` that can't be read: at least as much as about crossbeam's.
+//! What the compiler says about a `select!` that can't be read: at least as much as about
+//! crossbeam's.
 //!
 //! The mistakes are written into one file, a line for each, and compiled: with our macros alone,
 //! which know nothing of the rest of the library until they expand to something, and with
@@ -149,8 +150,8 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("select_mistakes_{name}"))
 }
 
-/// Compiles the mistakes, each on a line of its own, with the `select!` of `library`; returns what the compiler says first about
-/// each.
+/// Compiles the mistakes, each on a line of its own, with the `select!` of `library`; returns what
+/// the compiler says first about each.
 fn messages(library: &str, file: &Path, arguments: &[String]) -> Vec<Option<String>> {
     let folder = folder(library);
     let source = folder.join("mistakes.rs");

@@ -1,7 +1,8 @@
 //! Too few threads (S32, D1), because the system refuses them or they would be too many; and too
 //! few stacks (D4).
 //!
-//! Seen to fail (2026-11-18): the process ends after a second without stacks although sleeping goroutines would free some.
+//! Seen to fail (2026-11-18): the process ends after a second without stacks although sleeping
+//! goroutines would free some.
 
 mod common;
 
@@ -38,7 +39,8 @@ fn allow_threads(more: usize) -> bool {
 }
 
 fn set_thread_limit(n: usize) {
-    // SAFETY: the structure is initialised; only the soft limit is changed, so it can be raised again.
+    // SAFETY: the structure is initialised; only the soft limit is changed, so it can be raised
+    // again.
     unsafe {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::getrlimit(libc::RLIMIT_NPROC, &mut limit);

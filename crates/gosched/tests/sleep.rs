@@ -71,8 +71,8 @@ fn sleepers_share_the_time() {
     }
 }
 
-/// S46, S31: short sleeps, again and again, on many goroutines, while others spawn, yield and wake each other: no timer is
-/// slept through. With 1, 2 and 8 Ps.
+/// S46, S31: short sleeps, again and again, on many goroutines, while others spawn, yield and wake
+/// each other: no timer is slept through. With 1, 2 and 8 Ps.
 #[test]
 fn no_timer_is_slept_through() {
     let body = || {
@@ -122,7 +122,8 @@ fn park_timeout_both_ways() {
     assert!(began.elapsed() < Duration::from_secs(50));
 }
 
-/// S46: a time-out that comes at the same moment as an `unpark` neither loses the token nor ends a later `park`.
+/// S46: a time-out that comes at the same moment as an `unpark` neither loses the token nor ends a
+/// later `park`.
 #[test]
 fn time_out_against_unpark() {
     let body = || {

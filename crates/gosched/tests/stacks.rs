@@ -21,7 +21,8 @@ const MARGIN: usize = match SANITIZER {
     Sanitizer::Address | Sanitizer::Thread => 40 * KIB,
 };
 
-/// Recurses until `bytes` of stack are used, calls `at_bottom` there, and checks every frame on the way back.
+/// Recurses until `bytes` of stack are used, calls `at_bottom` there, and checks every frame on the
+/// way back.
 #[inline(never)]
 fn descend(from: usize, bytes: usize, at_bottom: &dyn Fn()) -> usize {
     let frame = [from as u8; 512];
@@ -128,7 +129,8 @@ fn overflow_is_caught() {
         died("named", &["goroutine 2 \"bottomless\"", "262144 bytes"]);
         died("nameless", &["goroutine 2:", "262144 bytes"]);
         died("large", &["goroutine 2:", "4194304 bytes"]);
-        // AddressSanitizer takes the room for large locals without the compiler's probes: one of 100 KiB jumps over a guard.
+        // AddressSanitizer takes the room for large locals without the compiler's probes: one of
+        // 100 KiB jumps over a guard.
         if SANITIZER != Sanitizer::Address {
             died("frames", &["goroutine 2:", "262144 bytes"]);
         }
@@ -198,7 +200,8 @@ fn other_faults_are_left_alone() {
     assert!(!outcome.stderr.contains("stack overflow"), "{outcome:#?}");
 }
 
-/// S15: stacks that were deep give their pages back when their goroutines have ended, beyond the first few.
+/// S15: stacks that were deep give their pages back when their goroutines have ended, beyond the
+/// first few.
 #[test]
 fn deep_stacks_give_their_pages_back() {
     if common::spared_by_sanitizer("its shadow of the stacks stays in memory") {

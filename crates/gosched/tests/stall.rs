@@ -24,7 +24,8 @@ fn named(name: &str, f: impl FnOnce() + Send + 'static) -> gosched::JoinHandle<(
 /// The lines that this process writes on standard error, which are also passed on to the real one.
 fn overheard() -> mpsc::Receiver<String> {
     let mut ends = [0; 2];
-    // SAFETY: fills in two descriptors; the writing end then takes the place of standard error, of which a copy is kept.
+    // SAFETY: fills in two descriptors; the writing end then takes the place of standard error, of
+    // which a copy is kept.
     let (read, stderr) = unsafe {
         assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
         let stderr = libc::dup(2);

@@ -93,7 +93,8 @@ fn configs_are_refused() {
     child.run().ok();
 }
 
-/// S1, S7: the closure of the first `run` is goroutine 1, whatever came before; the next ones get the next ids.
+/// S1, S7: the closure of the first `run` is goroutine 1, whatever came before; the next ones get
+/// the next ids.
 #[test]
 fn main_is_goroutine_1() {
     let child = common::child("main_is_goroutine_1", || {
@@ -128,7 +129,8 @@ fn run_nests_and_borrows() {
     assert_eq!(panic.unwrap_err().downcast_ref::<u8>(), Some(&5));
 }
 
-/// S7: from several threads at once, each caller waits for its own; other goroutines live on in between.
+/// S7: from several threads at once, each caller waits for its own; other goroutines live on in
+/// between.
 #[test]
 fn run_from_several_threads_at_once() {
     let child = common::child("run_from_several_threads_at_once", || {
@@ -266,7 +268,8 @@ fn workers_inherit_nothing_from_the_first_user() {
 fn use_after_fork_is_fatal() {
     let child = common::child("use_after_fork_is_fatal", || {
         let parked = gosched::run(|| gosched::go(thread::park));
-        // SAFETY: the child uses nothing that another thread may have locked, but what is under test.
+        // SAFETY: the child uses nothing that another thread may have locked, but what is under
+        // test.
         let pid = unsafe { libc::fork() };
         if pid == 0 {
             match common::arg().as_str() {

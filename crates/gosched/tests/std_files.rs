@@ -1,4 +1,5 @@
-//! Files, other programs and the standard input have std's names, also those that std has in traits of its own (S19).
+//! Files, other programs and the standard input have std's names, also those that std has in traits
+//! of its own (S19).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

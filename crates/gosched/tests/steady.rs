@@ -1,5 +1,5 @@
-//! In a steady state, creating, parking, waking and ending goroutines costs no allocation and no system call
-//! (S10, S12).
+//! In a steady state, creating, parking, waking and ending goroutines costs no allocation and no
+//! system call (S10, S12).
 
 mod common;
 
@@ -36,7 +36,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One round of everything: batches of spawn and join, detached ones, park and unpark, yields. `handles` has room.
+/// One round of everything: batches of spawn and join, detached ones, park and unpark, yields.
+/// `handles` has room.
 fn round(handles: &mut Vec<JoinHandle<u64>>) {
     let captured = [1_u64, 2, 3, 4];
     for i in 0..100_u64 {
@@ -100,7 +101,8 @@ fn no_allocation() {
 
 /// Says which system call it was, and ends the process.
 extern "C" fn on_forbidden(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel passes a valid siginfo; for SIGSYS the number lies behind the address of the call.
+    // SAFETY: the kernel passes a valid siginfo; for SIGSYS the number lies behind the address of
+    // the call.
     let number = unsafe { info.cast::<u8>().add(24).cast::<i32>().read() };
     let mut text = *b"forbidden system call    \n";
     for (i, place) in [1, 10, 100].into_iter().zip([24, 23, 22]) {
@@ -139,8 +141,8 @@ fn forbid_system_calls() {
     drop(program);
 }
 
-/// S10, S12: with one P and so one thread, 100,000 goroutines are created, run, park, are woken, yield, end and are
-/// joined without one system call: a filter would end the process.
+/// S10, S12: with one P and so one thread, 100,000 goroutines are created, run, park, are woken,
+/// yield, end and are joined without one system call: a filter would end the process.
 #[test]
 fn no_system_call() {
     if common::spared_by_sanitizer("it makes system calls of its own") {

@@ -1,4 +1,5 @@
-//! `sync::Condvar` and `sync::Barrier`: no notification is lost, none is spent on one that timed out (S18).
+//! `sync::Condvar` and `sync::Barrier`: no notification is lost, none is spent on one that timed
+//! out (S18).
 
 mod common;
 
@@ -292,8 +293,9 @@ fn a_barrier_for_one() {
     assert_eq!(format!("{:?}", Condvar::default()), format!("{:?}", std::sync::Condvar::default()));
 }
 
-/// The condition of `wait_while` finds the thread-locals of the thread that it runs on, though the compiler sees a loop around a
-/// wait. (Seen to fail in release, where the condition was inlined in the loop.)
+/// The condition of `wait_while` finds the thread-locals of the thread that it runs on, though the
+/// compiler sees a loop around a wait. (Seen to fail in release, where the condition was inlined in
+/// the loop.)
 #[test]
 fn a_condition_finds_the_thread_locals_of_its_thread() {
     std::thread_local!(static HERE: Cell<usize> = const { Cell::new(0) });

@@ -189,7 +189,8 @@ fn a_semaphore_limits() {
     }
 }
 
-/// First come, first served: a big request at the head keeps smaller ones behind it waiting, and `try_acquire` out.
+/// First come, first served: a big request at the head keeps smaller ones behind it waiting, and
+/// `try_acquire` out.
 #[test]
 fn a_semaphore_serves_in_order() {
     let order = child("a_semaphore_serves_in_order", || {

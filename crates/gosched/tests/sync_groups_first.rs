@@ -1,7 +1,8 @@
-//! First uses of one `WaitGroup` at the same time (S18). With an allocator that holds one of them up in
-//! the middle.
+//! First uses of one `WaitGroup` at the same time (S18). With an allocator that holds one of them
+//! up in the middle.
 //!
-//! Seen to fail when the counter was made in a `OnceLock`, where the second use waits for the first.
+//! Seen to fail when the counter was made in a `OnceLock`, where the second use waits for the
+//! first.
 
 mod common;
 

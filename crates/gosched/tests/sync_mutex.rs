@@ -1,4 +1,5 @@
-//! `sync::Mutex`: one at a time, from goroutines and threads; nobody starves; poison; waiters cost no threads (S18).
+//! `sync::Mutex`: one at a time, from goroutines and threads; nobody starves; poison; waiters cost
+//! no threads (S18).
 
 mod common;
 
@@ -76,7 +77,8 @@ fn exclusion() {
     assert_eq!(mutex.lock().unwrap().value, 19 * each);
 }
 
-/// S18: goroutines and foreign threads never hold a mutex at the same time, and none waits for ever.
+/// S18: goroutines and foreign threads never hold a mutex at the same time, and none waits for
+/// ever.
 #[test]
 fn one_at_a_time() {
     let exclusion = child("one_at_a_time", || gosched::run(exclusion));
@@ -173,8 +175,8 @@ fn waiters_cost_no_threads() {
     }
 }
 
-/// S20, S40: a holder that computes or blocks its thread, and loses its P meanwhile, still holds the lock, and others get it
-/// when it is done.
+/// S20, S40: a holder that computes or blocks its thread, and loses its P meanwhile, still holds
+/// the lock, and others get it when it is done.
 #[test]
 fn a_holder_that_loses_its_p() {
     let lost = child("a_holder_that_loses_its_p", || {

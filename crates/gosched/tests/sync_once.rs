@@ -20,7 +20,8 @@ fn said(panic: Box<dyn std::any::Any + Send>) -> String {
         .unwrap()
 }
 
-/// S18: of many callers one runs the closure; the others wait without a thread each, and see what it did.
+/// S18: of many callers one runs the closure; the others wait without a thread each, and see what
+/// it did.
 #[test]
 fn one_runs_and_the_others_wait() {
     let once = child("one_runs_and_the_others_wait", || {

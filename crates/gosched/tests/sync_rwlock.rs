@@ -1,4 +1,5 @@
-//! `sync::RwLock`: many read or one writes; neither side starves the other; poison by writers only (S18).
+//! `sync::RwLock`: many read or one writes; neither side starves the other; poison by writers only
+//! (S18).
 
 mod common;
 

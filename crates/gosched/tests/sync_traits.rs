@@ -1,5 +1,5 @@
-//! The locks have the auto traits of std's, for the same reasons: checked side by side, at run time, for types that have them and
-//! types that have not.
+//! The locks have the auto traits of std's, for the same reasons: checked side by side, at run
+//! time, for types that have them and types that have not.
 
 use std::cell::Cell;
 use std::marker::PhantomData;

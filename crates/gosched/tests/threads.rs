@@ -142,7 +142,8 @@ fn an_optional_id_is_as_small_as_an_id() {
     assert_eq!(format!("{:?}", gosched::run(|| thread::current().id())).split('(').next(), Some("ThreadId"));
 }
 
-/// S1: ids are unique over many generations of headers; the handle, the goroutine and the runtime agree on them.
+/// S1: ids are unique over many generations of headers; the handle, the goroutine and the runtime
+/// agree on them.
 #[gosched::test(timeout = "120s")]
 fn ids_are_never_reused() {
     let mut seen = HashSet::from([runtime::goroutine_id().unwrap()]);

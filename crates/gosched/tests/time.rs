@@ -177,8 +177,8 @@ fn a_ticker_that_loses_its_period() {
     Ticker::new(FOR_EVER).reset(Duration::ZERO);
 }
 
-/// `after_func` runs its function in a goroutine of its own, once, not early, under the caller's context; and also when the
-/// handle is gone.
+/// `after_func` runs its function in a goroutine of its own, once, not early, under the caller's
+/// context; and also when the handle is gone.
 #[gosched::test]
 fn after_func_runs_in_its_own_goroutine() {
     let (s, r) = chan::unbounded();
@@ -279,7 +279,8 @@ fn after_func_under_many_hands() {
                 let _ = &captured;
                 counter.fetch_add(1, Ordering::Relaxed);
             }));
-            // Every success of `reset` moves one run, every failure adds one; every success of `stop` takes one away.
+            // Every success of `reset` moves one run, every failure adds one; every success of
+            // `stop` takes one away.
             let hand = |reset: bool, timer: Arc<Timer>| {
                 move || match reset {
                     true => isize::from(!timer.reset(Duration::from_micros(round % 17))),

@@ -124,8 +124,8 @@ fn timers_leave_nothing() {
     }
 }
 
-/// S46: many timers armed at once, from goroutines and foreign threads, and all stopped again: the next
-/// time costs nothing more.
+/// S46: many timers armed at once, from goroutines and foreign threads, and all stopped again: the
+/// next time costs nothing more.
 #[test]
 fn many_armed_at_once_and_stopped() {
     if common::spared_by_sanitizer(

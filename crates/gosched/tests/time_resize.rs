@@ -1,7 +1,8 @@
-//! Timers while Ps come and go (S43, S46): each fires, whichever P its goroutine held or remembers, and when none is left the
-//! process sleeps (S33).
+//! Timers while Ps come and go (S43, S46): each fires, whichever P its goroutine held or remembers,
+//! and when none is left the process sleeps (S33).
 //!
-//! Seen to fail (2026-11-18): a dead P's heap that takes timers (24 of 32, 11 of 16 and 1,158 of 1,343 fired).
+//! Seen to fail (2026-11-18): a dead P's heap that takes timers (24 of 32, 11 of 16 and 1,158 of
+//! 1,343 fired).
 
 mod common;
 
@@ -16,7 +17,8 @@ use gosched::{go, thread};
 
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Arms two timers that count themselves in `fired`: one that runs a function, and the deadline of a context.
+/// Arms two timers that count themselves in `fired`: one that runs a function, and the deadline of
+/// a context.
 fn arm_two(fired: &Arc<AtomicUsize>) {
     let by_function = Arc::clone(fired);
     drop(Timer::after_func(SHORT, move || {

@@ -104,7 +104,8 @@ fn bad_settings_do_not_hold_the_start_up() {
 /// Allows this process no more threads than it has, by becoming a user of its own; returns `false`
 /// if it can't.
 fn allow_no_threads() -> bool {
-    // SAFETY: plain system calls; glibc changes the ids of all threads; the structure is initialised.
+    // SAFETY: plain system calls; glibc changes the ids of all threads; the structure is
+    // initialised.
     unsafe {
         let id = 1_000_000 + libc::getpid() as u32;
         if libc::setgroups(0, std::ptr::null()) != 0 || libc::setgid(id) != 0 || libc::setuid(id) != 0 {
@@ -116,7 +117,8 @@ fn allow_no_threads() -> bool {
 }
 
 fn set_thread_limit(n: u64) {
-    // SAFETY: the structure is initialised; only the soft limit is changed, so it can be raised again.
+    // SAFETY: the structure is initialised; only the soft limit is changed, so it can be raised
+    // again.
     unsafe {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::getrlimit(libc::RLIMIT_NPROC, &mut limit);

@@ -2,9 +2,10 @@
 //! and values that are dropped. All other waiters are woken, nothing is lost, and the first panic
 //! resumes in the caller (S44, D6).
 //!
-//! Seen to fail (2026-11-18): a `close` that stops at the first waker that panics (25 of 40 goroutines were never told); a
-//! received value that is forgotten; a future that forgets its place in the queue when its new waker can't be cloned; values
-//! that are leaked behind one whose destructor panics.
+//! Seen to fail (2026-11-18): a `close` that stops at the first waker that panics (25 of 40
+//! goroutines were never told); a received value that is forgotten; a future that forgets its place
+//! in the queue when its new waker can't be cloned; values that are leaked behind one whose
+//! destructor panics.
 
 mod common;
 
@@ -129,7 +130,8 @@ fn the_last_receiver_drops_the_values() {
     assert_eq!(dropped.load(Ordering::Relaxed), 3);
 }
 
-/// A value that was taken goes back to the channel if the sender's waker panics: the next receiver gets it, and first.
+/// A value that was taken goes back to the channel if the sender's waker panics: the next receiver
+/// gets it, and first.
 #[gosched::test]
 fn a_value_that_was_taken_goes_back() {
     type Take = fn(&Receiver<u32>);

@@ -99,9 +99,9 @@ fn nobody_enters_meanwhile() {
     });
 }
 
-/// S42: no goroutine runs scheduler code while the world is stopped, not even the end of a call that
-/// began before: what the closure sees does not change. Goroutines that lost their P to the last
-/// stop queue for one, end, and are joined, while the next stop begins.
+/// S42: no goroutine runs scheduler code while the world is stopped, not even the end of a call
+/// that began before: what the closure sees does not change. Goroutines that lost their P to the
+/// last stop queue for one, end, and are joined, while the next stop begins.
 #[test]
 fn what_is_seen_does_not_change() {
     in_child("what_is_seen_does_not_change", &[1, 2, 8], || {
@@ -253,7 +253,8 @@ fn misuse_is_said_and_the_world_goes_on() {
     });
 }
 
-/// S43: the number of Ps goes up and down under load, and no goroutine, queued, parked or asleep, is lost.
+/// S43: the number of Ps goes up and down under load, and no goroutine, queued, parked or asleep,
+/// is lost.
 #[test]
 fn the_number_of_ps_changes_under_load() {
     in_child("the_number_of_ps_changes_under_load", &[1, 2, 8], || {

@@ -1,7 +1,7 @@
 //! The barrier: each arrival waits, until the last one releases all.
 //!
-//! Invariant: the line holds those who have arrived and were not released yet; they are fewer than the
-//! barrier's number.
+//! Invariant: the line holds those who have arrived and were not released yet; they are fewer than
+//! the barrier's number.
 
 use gosched_primitives::Lock;
 
@@ -59,8 +59,8 @@ impl<W> Barrier<W> {
         Arrival::Last(gathering.let_go())
     }
 
-    /// Arrives if that is the last of `n` arrivals, and returns those who have to be woken; else does
-    /// nothing.
+    /// Arrives if that is the last of `n` arrivals, and returns those who have to be woken; else
+    /// does nothing.
     pub fn arrive_last(&self, n: usize) -> Option<Line<W>> {
         let mut gathering = self.0.lock();
         (gathering.arrived + 1 >= n).then(|| gathering.let_go())

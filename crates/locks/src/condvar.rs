@@ -1,16 +1,16 @@
 //! The condition variable's line.
 //!
 //! A wait has two steps, because the mutex is released in between. First the node *joins* the line,
-//! without a waiter. Then, with the mutex released, it either finds that it was notified meanwhile, or
-//! it *settles*: its ticket gets the waiter, and the waiter sleeps. So a notification that comes after
-//! the mutex was released finds the node, and none is lost.
+//! without a waiter. Then, with the mutex released, it either finds that it was notified meanwhile,
+//! or it *settles*: its ticket gets the waiter, and the waiter sleeps. So a notification that comes
+//! after the mutex was released finds the node, and none is lost.
 //!
 //! Invariants:
 //! - nodes are taken out and claimed under the line's lock;
 //! - a node that is taken out before it settles is thereby notified: nobody will touch it again;
-//! - a waiter whose time ran out takes its node out itself, under the lock, unless a notifier has taken
-//!   it out; the notifier then finds the ticket claimed and continues with the next node. So a
-//!   notification is never spent on a waiter that timed out.
+//! - a waiter whose time ran out takes its node out itself, under the lock, unless a notifier has
+//!   taken it out; the notifier then finds the ticket claimed and continues with the next node. So
+//!   a notification is never spent on a waiter that timed out.
 
 use gosched_primitives::sync::{AtomicU32, Ordering};
 use gosched_primitives::{Lock, LockGuard};
@@ -66,8 +66,8 @@ impl<W> Condvar<W> {
         }
     }
 
-    /// Whether nobody waits: then there is nobody to notify. A thread that has held the mutex sees every
-    /// waiter that joined the line before and then released the mutex.
+    /// Whether nobody waits: then there is nobody to notify. A thread that has held the mutex sees
+    /// every waiter that joined the line before and then released the mutex.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
@@ -95,8 +95,8 @@ impl<W> Condvar<W> {
         line.line.has(node).then_some(Joined { line, node })
     }
 
-    /// Takes the node out of the line, if it is still there. Called after a wait that something else than
-    /// a notification has ended.
+    /// Takes the node out of the line, if it is still there. Called after a wait that something
+    /// else than a notification has ended.
     pub fn leave(&self, node: &Node<W>) {
         let mut line = self.line.lock();
         if line.line.remove(node) {
@@ -115,8 +115,8 @@ impl<W> Condvar<W> {
     }
 
     /// Notifies the first in line, if its number is below `bound`. Repeated until it returns
-    /// [`Notified::Nobody`], with the [`next_number`](Condvar::next_number) of now as bound, this notifies
-    /// all that are in line now and none that come later.
+    /// [`Notified::Nobody`], with the [`next_number`](Condvar::next_number) of now as bound, this
+    /// notifies all that are in line now and none that come later.
     pub fn notify_before(&self, bound: u64) -> Notified<W> {
         let mut line = self.line.lock();
         while line.line.first_tag().is_some_and(|tag| tag & !UNSETTLED < bound) {
@@ -140,8 +140,8 @@ impl<W> Condvar<W> {
 }
 
 impl<W> Joined<'_, W> {
-    /// Says that the waiter is in the node's ticket: from here on it may be woken. Releases the line's
-    /// lock.
+    /// Says that the waiter is in the node's ticket: from here on it may be woken. Releases the
+    /// line's lock.
     pub fn settled(self) {
         self.node.set_tag(self.node.tag() & !UNSETTLED);
         drop(self.line);

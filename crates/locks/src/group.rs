@@ -5,10 +5,10 @@
 //!          the rest      the counter
 //! ```
 //!
-//! The nodes in line have numbers. Invariant: `QUEUED` is set only while the counter is above 0. While
-//! it is set, the step to 0 is made under the line's lock, and returns the number below which all have
-//! to be woken: so a group may be used again at once, and the waiters of the last round are not
-//! confused with those of the next.
+//! The nodes in line have numbers. Invariant: `QUEUED` is set only while the counter is above 0.
+//! While it is set, the step to 0 is made under the line's lock, and returns the number below which
+//! all have to be woken: so a group may be used again at once, and the waiters of the last round
+//! are not confused with those of the next.
 
 use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU64, Ordering};
@@ -41,8 +41,8 @@ pub struct Group<W> {
 pub enum Add {
     /// It was added.
     Counted,
-    /// It was added, the counter is 0 now, and those whose number is below this one have to be woken:
-    /// call [`next_before`](Group::next_before).
+    /// It was added, the counter is 0 now, and those whose number is below this one have to be
+    /// woken: call [`next_before`](Group::next_before).
     Zero(u64),
     /// It was not added yet: call [`add_last`](Group::add_last), which takes the line's lock.
     Last,
@@ -70,9 +70,9 @@ impl<W> Group<W> {
             if next == QUEUED {
                 return Add::Last;
             }
-            // ORDERING: Release pairs with the Acquire of `is_zero`: a thread that sees 0 sees what was done
-            // before each step. Acquire pairs with the Release of the earlier steps: the step to 0 passes on
-            // what the others did.
+            // ORDERING: Release pairs with the Acquire of `is_zero`: a thread that sees 0 sees what
+            // was done before each step. Acquire pairs with the Release of the earlier steps: the
+            // step to 0 passes on what the others did.
             match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return Add::Counted,
                 Err(now) => word = now,
@@ -80,7 +80,8 @@ impl<W> Group<W> {
         }
     }
 
-    /// As [`add`](Group::add), after [`Add::Last`]: it may also make the counter 0 while somebody waits.
+    /// As [`add`](Group::add), after [`Add::Last`]: it may also make the counter 0 while somebody
+    /// waits.
     #[cold]
     pub fn add_last(&self, n: isize) -> Add {
         let line = self.line.lock();
@@ -125,14 +126,14 @@ impl<W> Group<W> {
         None
     }
 
-    /// Takes the node out of the line, if it is still there. Called after a wait that something else than
-    /// [`next_before`](Group::next_before) has ended.
+    /// Takes the node out of the line, if it is still there. Called after a wait that something
+    /// else than [`next_before`](Group::next_before) has ended.
     pub fn leave(&self, node: &Node<W>) {
         self.line.lock().line.remove(node);
     }
 
-    /// Returns `Acquired` if the counter is 0, else a place in the line. A waiter that is woken there knows
-    /// that the counter was 0.
+    /// Returns `Acquired` if the counter is 0, else a place in the line. A waiter that is woken
+    /// there knows that the counter was 0.
     pub fn wait(&self) -> Acquire<'_, W, Numbered<W>> {
         let mut line = self.line.lock();
         loop {

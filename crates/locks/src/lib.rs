@@ -31,7 +31,8 @@ pub use once::{Once, OnceStage, Poison, Start, Until};
 pub use rwlock::{Lines, RwLock, TooManyReaders};
 pub use semaphore::{Permits, Semaphore, Served, TooManyPermits};
 
-/// Declares a `const fn` that is a plain `fn` under loom, whose atomics cannot be made at compile time.
+/// Declares a `const fn` that is a plain `fn` under loom, whose atomics cannot be made at compile
+/// time.
 macro_rules! const_fn {
     ($(#[$meta:meta])* $vis:vis const fn $($rest:tt)*) => {
         #[cfg(not(loom))]

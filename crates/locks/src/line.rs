@@ -11,9 +11,9 @@
 //! - a waiter does not free its node before it was taken out, and calls `leave` only of the lock in
 //!   whose line it is;
 //! - where a waiter may give up, because time or a context has claimed its ticket, it takes its
-//!   node out itself, under the lock, unless that was done; and whoever else takes a node out claims
-//!   it before releasing the lock. So a node that may be gone is not touched, and nothing is granted
-//!   to a waiter that has given up.
+//!   node out itself, under the lock, unless that was done; and whoever else takes a node out
+//!   claims it before releasing the lock. So a node that may be gone is not touched, and nothing is
+//!   granted to a waiter that has given up.
 
 use core::ptr::NonNull;
 
@@ -36,8 +36,8 @@ pub struct Node<W> {
 
 impl<W> Node<W> {
     const_fn! {
-        /// A node in no line. `tag` is what the lock needs to know of the waiter: how much it wants, or since
-        /// when it waits.
+        /// A node in no line. `tag` is what the lock needs to know of the waiter: how much it
+        /// wants, or since when it waits.
         pub const fn new(tag: u64) -> Node<W> {
             Node { links: Links::new(), tag: AtomicU64::new(tag), ticket: Claim::new() }
         }
@@ -72,13 +72,13 @@ unsafe impl<W> DoublyLinked for Node<W> {
     }
 }
 
-/// Waiters in the order they came. A line that was taken out from behind its lock as a whole iterates
-/// over `W`, how to wake each waiter.
+/// Waiters in the order they came. A line that was taken out from behind its lock as a whole
+/// iterates over `W`, how to wake each waiter.
 #[must_use = "those in it wait to be woken"]
 pub struct Line<W>(DoubleList<Node<W>>);
 
-// SAFETY: the links and tags of the nodes belong to the line's owner; their tickets are `Sync` for a
-// waiter that is `Send`.
+// SAFETY: the links and tags of the nodes belong to the line's owner; their tickets are `Sync` for
+// a waiter that is `Send`.
 unsafe impl<W: Send> Send for Line<W> {}
 
 impl<W> Line<W> {
@@ -111,8 +111,8 @@ impl<W> Line<W> {
     }
 
     /// # Safety
-    /// The node is in no line, and stays valid until it was taken out and its ticket claimed. As long
-    /// as it is in this line, no other line's `remove` or `has` is called with it.
+    /// The node is in no line, and stays valid until it was taken out and its ticket claimed. As
+    /// long as it is in this line, no other line's `remove` or `has` is called with it.
     pub(crate) unsafe fn push(&mut self, node: &Node<W>, end: LineEnd) {
         // SAFETY: by contract.
         unsafe {
@@ -135,8 +135,8 @@ impl<W> Line<W> {
         unsafe { self.0.has(node) }
     }
 
-    /// Takes out the first node whose waiter has not given up, and ends its wait. Also returns whether
-    /// others were passed over.
+    /// Takes out the first node whose waiter has not given up, and ends its wait. Also returns
+    /// whether others were passed over.
     pub(crate) fn claim_next(&mut self, outcome: Outcome) -> (Option<W>, bool) {
         let mut passed_over = false;
         while let Some(node) = self.pop() {
@@ -174,8 +174,8 @@ impl<W> Numbered<W> {
     }
 }
 
-/// For a line that was taken out as a whole: each waiter is granted what it waited for, and has to be
-/// woken.
+/// For a line that was taken out as a whole: each waiter is granted what it waited for, and has to
+/// be woken.
 impl<W> Iterator for Line<W> {
     type Item = W;
 
@@ -196,17 +196,18 @@ pub(crate) enum LineEnd {
     Back,
 }
 
-/// A node that was taken out of its line. Its waiter waits until this is claimed, unless somebody else has
-/// claimed it.
+/// A node that was taken out of its line. Its waiter waits until this is claimed, unless somebody
+/// else has claimed it.
 #[must_use = "its waiter waits to be woken"]
 pub(crate) struct TakenOut<W>(NonNull<Node<W>>);
 
 impl<W> TakenOut<W> {
-    /// Ends the wait; `None` if somebody else has. The node must not be touched afterwards, since it may be
-    /// freed.
+    /// Ends the wait; `None` if somebody else has. The node must not be touched afterwards, since
+    /// it may be freed.
     pub(crate) fn claim(self, outcome: Outcome) -> Option<W> {
-        // SAFETY: the node is valid until claimed. If somebody else may claim it (time, or a context), its
-        // waiter takes the line's lock before it frees the node, and this is called under that lock.
+        // SAFETY: the node is valid until claimed. If somebody else may claim it (time, or a
+        // context), its waiter takes the line's lock before it frees the node, and this is called
+        // under that lock.
         unsafe { self.0.as_ref() }.ticket.claim(outcome)
     }
 
@@ -244,7 +245,8 @@ impl<'l, W, S> LinePlace<'l, W, S> {
         LinePlace { tag: Some(tag), ..self }
     }
 
-    /// Puts the node in the line with its waiter, and releases the line's lock. From here on the waiter may be woken.
+    /// Puts the node in the line with its waiter, and releases the line's lock. From here on the
+    /// waiter may be woken.
     ///
     /// # Safety
     /// The node is in no line, and stays where it is until its [`outcome`](Node::outcome) is known.
@@ -255,8 +257,8 @@ impl<'l, W, S> LinePlace<'l, W, S> {
         unsafe { self.join(node) };
     }
 
-    /// As [`take`](LinePlace::take), for a node whose [ticket](Node::ticket) already has its waiter, and may be
-    /// claimed by others than the core.
+    /// As [`take`](LinePlace::take), for a node whose [ticket](Node::ticket) already has its
+    /// waiter, and may be claimed by others than the core.
     ///
     /// # Safety
     /// The node is in no line, and stays where it is until its [`outcome`](Node::outcome) is known

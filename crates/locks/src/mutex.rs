@@ -1,12 +1,13 @@
 //! The mutex's word and line: Go's mutex, in its two modes.
 //!
-//! **Normal mode.** Whoever finds the lock free takes it, even before those who wait (*barging*): a running
-//! caller has the data in its cache, and no switch is needed. An unlock wakes the first in line, which then
-//! competes like everybody else, and goes back to the front if it loses.
+//! **Normal mode.** Whoever finds the lock free takes it, even before those who wait (*barging*): a
+//! running caller has the data in its cache, and no switch is needed. An unlock wakes the first in
+//! line, which then competes like everybody else, and goes back to the front if it loses.
 //!
-//! **Starving mode.** A woken waiter that has waited for more than a millisecond and loses again sets
-//! `STARVING`. From then on nobody takes the lock: an unlock hands it to the first in line. The mode ends
-//! when the line is empty, or when the waiter that gets the lock has waited for less than a millisecond.
+//! **Starving mode.** A woken waiter that has waited for more than a millisecond and loses again
+//! sets `STARVING`. From then on nobody takes the lock: an unlock hands it to the first in line.
+//! The mode ends when the line is empty, or when the waiter that gets the lock has waited for less
+//! than a millisecond.
 //!
 //! ```text
 //!   LOCKED    somebody has it, or has been given it
@@ -18,17 +19,20 @@
 //! Invariants:
 //! - `WOKEN` belongs to one [`Attempt`], whose `awoke` is set, or is about to be by the waiter that
 //!   `wake_next` has claimed; the attempt clears the bit when it gets the lock or joins the line.
-//! - While the lock is free, not starving and somebody is in line, `WOKEN` is set or an unlocker is about to look at
-//!   the line. So nobody is forgotten: an attempt that clears `WOKEN` without getting the lock does so while it is `LOCKED`,
-//!   and that holder's unlock will see `QUEUED` and no `WOKEN`.
-//! - `STARVING` is set under the line's lock, by a waiter that goes to the line's front, while the lock is
-//!   `LOCKED`; only a hand-over clears it. `STARVING` without `LOCKED` is the moment between an unlock
-//!   and its hand-over: then attempts can only join the line, and only that unlocker hands over.
-//! - A waiter that gives up ([`leave`](Mutex::leave)) is in the line, so it owns no bit and owes nothing to
-//!   anybody. One that was woken to compete owns `WOKEN`, and gives that back by joining the line before it
-//!   gives up.
-//! - `wake_next` and `hand_over` pass over waiters that have given up. If none is left, they take back what
-//!   they have set in the word, under the line's lock, so that nobody can have joined meanwhile.
+//! - While the lock is free, not starving and somebody is in line, `WOKEN` is set or an unlocker is
+//!   about to look at the line. So nobody is forgotten: an attempt that clears `WOKEN` without
+//!   getting the lock does so while it is `LOCKED`, and that holder's unlock will see `QUEUED` and
+//!   no `WOKEN`.
+//! - `STARVING` is set under the line's lock, by a waiter that goes to the line's front, while the
+//!   lock is `LOCKED`; only a hand-over clears it. `STARVING` without `LOCKED` is the moment
+//!   between an unlock and its hand-over: then attempts can only join the line, and only that
+//!   unlocker hands over.
+//! - A waiter that gives up ([`leave`](Mutex::leave)) is in the line, so it owns no bit and owes
+//!   nothing to anybody. One that was woken to compete owns `WOKEN`, and gives that back by joining
+//!   the line before it gives up.
+//! - `wake_next` and `hand_over` pass over waiters that have given up. If none is left, they take
+//!   back what they have set in the word, under the line's lock, so that nobody can have joined
+//!   meanwhile.
 
 use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
@@ -41,12 +45,12 @@ const QUEUED: u32 = 2;
 const WOKEN: u32 = 4;
 const STARVING: u32 = 8;
 
-/// A woken waiter that has waited for longer than this, in nanoseconds, and loses again, has the lock handed
-/// over to it.
+/// A woken waiter that has waited for longer than this, in nanoseconds, and loses again, has the
+/// lock handed over to it.
 pub const STARVING_AFTER: u64 = 1_000_000;
 
-/// Attempts on a held lock before joining the line, with pauses between them that double. Under loom one is
-/// as good as many.
+/// Attempts on a held lock before joining the line, with pauses between them that double. Under
+/// loom one is as good as many.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 4 };
 /// The first pause.
 const FIRST_PAUSE: u32 = 4;
@@ -123,8 +127,8 @@ impl<W> Mutex<W> {
         false
     }
 
-    /// Tries for a while to take a held lock. Returns whether it did. Meanwhile an unlock need not wake
-    /// anybody else.
+    /// Tries for a while to take a held lock. Returns whether it did. Meanwhile an unlock need not
+    /// wake anybody else.
     pub fn spin(&self, attempt: &mut Attempt) -> bool {
         for look in 0..LOOKS {
             if self.take_if_free(attempt) {
@@ -181,8 +185,8 @@ impl<W> Mutex<W> {
         }
     }
 
-    /// Takes the first waiter out of the line, for the caller to wake, unless somebody else will get the lock
-    /// or release it.
+    /// Takes the first waiter out of the line, for the caller to wake, unless somebody else will
+    /// get the lock or release it.
     pub fn wake_next(&self) -> Option<W> {
         let mut line = self.line.lock();
         let queued = if line.has_one() { QUEUED } else { 0 };
@@ -207,8 +211,8 @@ impl<W> Mutex<W> {
         next
     }
 
-    /// Gives the lock, which the caller has just released, to the first in line, for the caller to wake. `now` is the time. If
-    /// all have given up, the lock is free.
+    /// Gives the lock, which the caller has just released, to the first in line, for the caller to
+    /// wake. `now` is the time. If all have given up, the lock is free.
     pub fn hand_over(&self, now: u64) -> Option<W> {
         let mut line = self.line.lock();
         let mut next = None;
@@ -229,14 +233,14 @@ impl<W> Mutex<W> {
         let locked = if next.is_some() { LOCKED } else { 0 };
         // Under the line's lock nobody else changes the word while the mutex is starving and free.
         let word = self.word.load(Ordering::Relaxed);
-        // ORDERING: Release pairs with the Acquires above: if this frees the lock, the next holder sees what the
-        // last one did, as after `unlock`.
+        // ORDERING: Release pairs with the Acquires above: if this frees the lock, the next holder
+        // sees what the last one did, as after `unlock`.
         self.word.store((word | locked) & !over, Ordering::Release);
         next
     }
 
-    /// Takes the node out of the line, if it is still there. Called after a wait that something else than an
-    /// unlock has ended.
+    /// Takes the node out of the line, if it is still there. Called after a wait that something
+    /// else than an unlock has ended.
     pub fn leave(&self, node: &Node<W>) {
         let mut line = self.line.lock();
         if line.remove(node) && line.is_empty() {
@@ -257,7 +261,8 @@ impl Attempt {
         Attempt { awoke: false, starving: false, waited: false, since: 0 }
     }
 
-    /// Notes that the attempt is about to wait for the first time. `now` is the time, in nanoseconds.
+    /// Notes that the attempt is about to wait for the first time. `now` is the time, in
+    /// nanoseconds.
     pub fn begin_to_wait(&mut self, now: u64) {
         self.since = now;
     }

@@ -98,8 +98,8 @@ impl<W> Once<W> {
     /// Whether it is complete.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        // ORDERING: Acquire pairs with the Release of `finish`: a thread that sees it complete sees what was
-        // done.
+        // ORDERING: Acquire pairs with the Release of `finish`: a thread that sees it complete sees
+        // what was done.
         self.word.load(Ordering::Acquire) & !QUEUED == COMPLETE
     }
 
@@ -134,8 +134,8 @@ impl<W> Once<W> {
         }
     }
 
-    /// Ends the run. Returns whether somebody may be in line: then all of [`line`](Once::line) have to be
-    /// woken.
+    /// Ends the run. Returns whether somebody may be in line: then all of [`line`](Once::line) have
+    /// to be woken.
     #[must_use]
     pub fn finish(&self, state: OnceStage) -> bool {
         // ORDERING: Release pairs with the Acquires above and in `wait`.

@@ -1,9 +1,10 @@
 //! The reader-writer lock's words and lines (Go's, in its essentials).
 //!
-//! Writers compete for a [`Mutex`] among themselves, so they share its fairness. The writer that has it
-//! announces itself in the state, which keeps new readers out, and waits until the present readers have
-//! left. When it leaves, all readers that came meanwhile get in at once, before the next writer can
-//! announce itself: so readers wait for one writer at most, and a writer for the readers of one batch.
+//! Writers compete for a [`Mutex`] among themselves, so they share its fairness. The writer that
+//! has it announces itself in the state, which keeps new readers out, and waits until the present
+//! readers have left. When it leaves, all readers that came meanwhile get in at once, before the
+//! next writer can announce itself: so readers wait for one writer at most, and a writer for the
+//! readers of one batch.
 //!
 //! ```text
 //!   state   WRITER   a writer is in, or waits for the readers to leave: no reader gets in
@@ -13,10 +14,10 @@
 //!
 //! Invariants:
 //! - `WRITER` is set and cleared by the holder of `writers` only.
-//! - While `WRITER` is set the number of readers only falls. The writer waits in its line only if it saw
-//!   readers under the lines' lock. The reader that brings their number to 0 looks there, under that
-//!   lock, and checks the state again: it may have come so late that another writer is waiting for other
-//!   readers.
+//! - While `WRITER` is set the number of readers only falls. The writer waits in its line only if
+//!   it saw readers under the lines' lock. The reader that brings their number to 0 looks there,
+//!   under that lock, and checks the state again: it may have come so late that another writer is
+//!   waiting for other readers.
 
 use gosched_primitives::Lock;
 use gosched_primitives::sync::{AtomicU32, Ordering};
@@ -33,9 +34,10 @@ const MAX_READERS: u32 = (u32::MAX / READER) - 1;
 
 /// The core of a reader-writer lock. `W` is how to wake a waiter.
 ///
-/// A writer first locks [`writers`](RwLock::writers), then calls [`begin_write`](RwLock::begin_write) and, if
-/// that returns `false`, [`await_readers`](RwLock::await_readers). It leaves by
-/// [`end_write`](RwLock::end_write), and unlocks `writers`.
+/// A writer first locks [`writers`](RwLock::writers), then calls
+/// [`begin_write`](RwLock::begin_write) and, if that returns `false`,
+/// [`await_readers`](RwLock::await_readers). It leaves by [`end_write`](RwLock::end_write), and
+/// unlocks `writers`.
 ///
 /// ```
 /// use gosched_locks::RwLock;
@@ -133,15 +135,18 @@ impl<W> RwLock<W> {
     #[inline]
     #[must_use]
     pub fn end_read(&self) -> bool {
-        // ORDERING: Release pairs with the Acquires of the writer, which may write when we have left.
+        // ORDERING: Release pairs with the Acquires of the writer, which may write when we have
+        // left.
         let before = self.state.fetch_sub(READER, Ordering::Release);
         before & WRITER != 0 && before < 2 * READER
     }
 
-    /// If all readers have left, takes the writer that waits for them out of its line, for the caller to wake.
+    /// If all readers have left, takes the writer that waits for them out of its line, for the
+    /// caller to wake.
     pub fn wake_writer(&self) -> Option<W> {
         let mut lines = self.lines.lock();
-        // ORDERING: Acquire, for the writer that is woken by this: pairs with the Release of `end_read`.
+        // ORDERING: Acquire, for the writer that is woken by this: pairs with the Release of
+        // `end_read`.
         let state = self.state.load(Ordering::Acquire);
         if state & WRITER == 0 || state >= READER {
             return None;
@@ -151,8 +156,8 @@ impl<W> RwLock<W> {
         writer?.claim(GRANTED)
     }
 
-    /// Announces the holder of `writers`: no reader gets in from here on. Returns whether none is in: then the
-    /// writer has the lock.
+    /// Announces the holder of `writers`: no reader gets in from here on. Returns whether none is
+    /// in: then the writer has the lock.
     #[inline]
     #[must_use]
     pub fn begin_write(&self) -> bool {
@@ -160,7 +165,8 @@ impl<W> RwLock<W> {
         self.state.fetch_or(WRITER, Ordering::Acquire) < READER
     }
 
-    /// As [`begin_write`](RwLock::begin_write), but changes nothing and returns `false` if a reader is in.
+    /// As [`begin_write`](RwLock::begin_write), but changes nothing and returns `false` if a reader
+    /// is in.
     #[inline]
     #[must_use]
     pub fn try_begin_write(&self) -> bool {
@@ -174,7 +180,8 @@ impl<W> RwLock<W> {
         self.state.load(Ordering::Acquire) < READER
     }
 
-    /// For an announced writer: returns the place where it waits for the last reader, unless all have left.
+    /// For an announced writer: returns the place where it waits for the last reader, unless all
+    /// have left.
     pub fn await_readers(&self) -> Acquire<'_, W, Lines<W>> {
         let lines = self.lines.lock();
         if self.readers_have_left() {
@@ -183,8 +190,8 @@ impl<W> RwLock<W> {
         Acquire::Wait(LinePlace::new(lines, |lines| &mut lines.writer, LineEnd::Back))
     }
 
-    /// Leaves, as the writer. Returns the readers that this lets in, to be woken. After that the caller unlocks
-    /// `writers`.
+    /// Leaves, as the writer. Returns the readers that this lets in, to be woken. After that the
+    /// caller unlocks `writers`.
     #[inline]
     pub fn end_write(&self) -> Line<W> {
         // ORDERING: Release pairs with the Acquires of readers and of the next writer.
@@ -208,8 +215,8 @@ impl<W> RwLock<W> {
     fn let_readers_in(&self, stays: u32) -> Line<W> {
         let mut lines = self.lines.lock();
         let readers = core::mem::take(&mut lines.readers);
-        // ORDERING: Release pairs with the Acquires of readers and of the next writer. Nobody else changes the
-        // state: no reader is in, and those who come wait for the lines' lock.
+        // ORDERING: Release pairs with the Acquires of readers and of the next writer. Nobody else
+        // changes the state: no reader is in, and those who come wait for the lines' lock.
         self.state.store(stays + readers.len() * READER, Ordering::Release);
         readers
     }

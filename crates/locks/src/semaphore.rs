@@ -1,18 +1,19 @@
 //! The semaphore: a number of permits, given out strictly in the order they were asked for.
 //!
 //! Invariants:
-//! - nobody is overtaken: a caller that comes while others wait waits too, however little it wants (only
-//!   0 permits can always be had);
-//! - while somebody is in line there are fewer permits than the first one wants, or somebody is about to
-//!   [`serve`](Semaphore::serve): a caller that has added permits, or one that has left the line and may
-//!   have been its first.
+//! - nobody is overtaken: a caller that comes while others wait waits too, however little it wants
+//!   (only 0 permits can always be had);
+//! - while somebody is in line there are fewer permits than the first one wants, or somebody is
+//!   about to [`serve`](Semaphore::serve): a caller that has added permits, or one that has left
+//!   the line and may have been its first.
 
 use gosched_primitives::Lock;
 
 use crate::const_fn;
 use crate::line::{Acquire, GRANTED, Line, LineEnd, LinePlace, Node};
 
-/// The core of a semaphore. `W` is how to wake a waiter. The tag of a waiter's node is the number of permits it wants.
+/// The core of a semaphore. `W` is how to wake a waiter. The tag of a waiter's node is the number
+/// of permits it wants.
 ///
 /// ```
 /// use gosched_locks::{Acquire, Semaphore, Served};
@@ -67,7 +68,8 @@ impl<W> Semaphore<W> {
         }
     }
 
-    /// Takes `n` permits, if they are there and nobody waits, or if `n` is 0. Returns whether it did.
+    /// Takes `n` permits, if they are there and nobody waits, or if `n` is 0. Returns whether it
+    /// did.
     #[must_use]
     pub fn try_acquire(&self, n: usize) -> bool {
         self.0.lock().take(n)
@@ -93,7 +95,8 @@ impl<W> Semaphore<W> {
         Ok(permits.served())
     }
 
-    /// Gives the first in line the permits it wants, if they are there, and returns it for the caller to wake.
+    /// Gives the first in line the permits it wants, if they are there, and returns it for the
+    /// caller to wake.
     pub fn serve(&self) -> Option<W> {
         let mut permits = self.0.lock();
         while let Some(wanted) = permits.line.first_tag() {
@@ -110,8 +113,8 @@ impl<W> Semaphore<W> {
         None
     }
 
-    /// Takes the node out of the line, if it is still there: those behind it may be next. Called after a wait
-    /// that something else than [`serve`](Semaphore::serve) has ended.
+    /// Takes the node out of the line, if it is still there: those behind it may be next. Called
+    /// after a wait that something else than [`serve`](Semaphore::serve) has ended.
     pub fn leave(&self, node: &Node<W>) -> Served {
         let mut permits = self.0.lock();
         permits.line.remove(node);
@@ -129,7 +132,8 @@ mod tests {
     use super::*;
     use crate::line::Node;
 
-    /// A waiter that wants much blocks those behind it, however little they want; they are served in order.
+    /// A waiter that wants much blocks those behind it, however little they want; they are served
+    /// in order.
     #[test]
     fn nobody_is_overtaken() {
         let semaphore: Semaphore<&str> = Semaphore::new(2);
@@ -154,8 +158,8 @@ mod tests {
         assert_eq!(semaphore.available(), usize::MAX);
     }
 
-    /// When a waiter gives up, those behind it can be served; one that has given up and is still in line gets
-    /// nothing.
+    /// When a waiter gives up, those behind it can be served; one that has given up and is still in
+    /// line gets nothing.
     #[test]
     fn who_gives_up_is_passed_over() {
         const GAVE_UP: gosched_primitives::Outcome = gosched_primitives::Outcome::MIN;

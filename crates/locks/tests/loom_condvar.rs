@@ -1,10 +1,11 @@
-//! Models of the condition variable with a mutex: no notification that comes after the mutex was released is lost, and none is
-//! spent on one whose time has run out.
+//! Models of the condition variable with a mutex: no notification that comes after the mutex was
+//! released is lost, and none is spent on one whose time has run out.
 //!
 //! Seen to fail (2026-11-15):
-//! - `join` that does not note that somebody waits, or `settle` that does not check whether the node was
-//!   notified: a lost notification;
-//! - a notifier that stops at a node whose ticket is claimed already (`a_time_out_costs_no_notification`);
+//! - `join` that does not note that somebody waits, or `settle` that does not check whether the
+//!   node was notified: a lost notification;
+//! - a notifier that stops at a node whose ticket is claimed already
+//!   (`a_time_out_costs_no_notification`);
 //! - one that does not stop at a node that has not settled (`one_notification_ends_one_wait`);
 //! - `leave` that leaves the node in line: it is used after it is gone.
 
@@ -70,8 +71,8 @@ impl Model {
         true
     }
 
-    /// Takes a token, waiting for one if need be; gives up without a second look when its time runs out.
-    /// Returns whether it got one.
+    /// Takes a token, waiting for one if need be; gives up without a second look when its time runs
+    /// out. Returns whether it got one.
     fn take(&self, patience: Patience) -> bool {
         lock(&self.mutex, 0);
         while self.tokens.get() == 0 {
@@ -144,7 +145,8 @@ fn all_at_once() {
     });
 }
 
-/// One waits for ever, the other's time runs out: the one notification, with its token, finds a taker.
+/// One waits for ever, the other's time runs out: the one notification, with its token, finds a
+/// taker.
 #[test]
 fn a_time_out_costs_no_notification() {
     check(2, || {

@@ -1,20 +1,24 @@
-//! Models of the mutex: one holder at a time, each sees what the last one did, and nobody is forgotten in
-//! the line (loom reports threads that sleep for ever).
+//! Models of the mutex: one holder at a time, each sees what the last one did, and nobody is
+//! forgotten in the line (loom reports threads that sleep for ever).
 //!
 //! Seen to fail (2026-11-15), each by the tests named, or by all:
-//! - `unlock`, `try_lock_fast`, `take_if_free` or `acquire` `Relaxed`: the next holder does not see what the one before did;
-//! - joining the line without setting `QUEUED`, or without giving back `WOKEN`; taking the lock without giving back `WOKEN`;
-//!   `wake_next` that clears `QUEUED` while others are in line: one is forgotten there (`normal_mode`, `hand_over`);
-//! - `hand_over` without setting `LOCKED`, or an unlock that wakes instead of handing over (`hand_over`);
+//! - `unlock`, `try_lock_fast`, `take_if_free` or `acquire` `Relaxed`: the next holder does not see
+//!   what the one before did;
+//! - joining the line without setting `QUEUED`, or without giving back `WOKEN`; taking the lock
+//!   without giving back `WOKEN`; `wake_next` that clears `QUEUED` while others are in line: one is
+//!   forgotten there (`normal_mode`, `hand_over`);
+//! - `hand_over` without setting `LOCKED`, or an unlock that wakes instead of handing over
+//!   (`hand_over`);
 //! - `take_if_free` or `acquire` that take the lock while it is `STARVING`: two holders
 //!   (`a_lock_that_is_being_handed_over_is_not_taken`);
 //! - `wake_next` that ignores `STARVING`: nobody is left to hand over to
 //!   (`a_late_wake_up_does_not_disturb_a_hand_over`).
 //!
-//! Seen to fail (2026-11-18), by `who_gives_up_is_passed_over` or `a_hand_over_passes_over_who_gives_up`:
+//! Seen to fail (2026-11-18), by `who_gives_up_is_passed_over` or
+//! `a_hand_over_passes_over_who_gives_up`:
 //! - `wake_next` or `hand_over` that stop at one that has given up;
-//! - `wake_next` that leaves `WOKEN` behind when all have given up; `hand_over` that then leaves the lock `STARVING` or locked, or
-//!   frees it `Relaxed`;
+//! - `wake_next` that leaves `WOKEN` behind when all have given up; `hand_over` that then leaves
+//!   the lock `STARVING` or locked, or frees it `Relaxed`;
 //! - `leave` that leaves the node in line, or `QUEUED` set.
 
 #![cfg(loom)]
@@ -78,8 +82,9 @@ fn hand_over() {
     turns(2, 3, 2, LONG);
 }
 
-/// Some give up: those behind them get their turn, nobody has the lock beside another, and in the end it is free and nobody is in
-/// line. `hasty` threads give up, `patient` ones wait; the main thread is one of these.
+/// Some give up: those behind them get their turn, nobody has the lock beside another, and in the
+/// end it is free and nobody is in line. `hasty` threads give up, `patient` ones wait; the main
+/// thread is one of these.
 fn giving_up(preemptions: usize, hasty: usize, patient: usize, waits: u64) {
     check(preemptions, move || {
         let model = Model::new();
@@ -120,7 +125,8 @@ fn who_gives_up_is_passed_over() {
     }
 }
 
-/// The main thread holds the lock, and also plays a waiter that was woken, has lost, and is in line again, starving.
+/// The main thread holds the lock, and also plays a waiter that was woken, has lost, and is in line
+/// again, starving.
 fn starving() -> (Arc<Model>, Box<Node<Waiter>>, Waiter) {
     let model = Model::new();
     let mutex = &model.mutex;
@@ -174,7 +180,8 @@ fn a_lock_that_is_being_handed_over_is_not_taken() {
     });
 }
 
-/// A wake-up of normal mode that comes late takes nobody out of the line while the lock is being handed over.
+/// A wake-up of normal mode that comes late takes nobody out of the line while the lock is being
+/// handed over.
 #[test]
 fn a_late_wake_up_does_not_disturb_a_hand_over() {
     check(3, || {
@@ -188,8 +195,8 @@ fn a_late_wake_up_does_not_disturb_a_hand_over() {
     });
 }
 
-/// The first in line gives up while the lock may be handed to it: then the lock goes to the next in line, or
-/// is free.
+/// The first in line gives up while the lock may be handed to it: then the lock goes to the next in
+/// line, or is free.
 #[test]
 fn a_hand_over_passes_over_who_gives_up() {
     check(3, || {

@@ -1,14 +1,18 @@
-//! Models of the semaphore, the wait group, the once and the barrier: a wait ends only when what it waits
-//! for has come, and then all that was done before is visible; and nobody is forgotten.
+//! Models of the semaphore, the wait group, the once and the barrier: a wait ends only when what it
+//! waits for has come, and then all that was done before is visible; and nobody is forgotten.
 //!
 //! Seen to fail (2026-11-15):
-//! - `Semaphore::release` that serves without counting (the order of serving is tested in `semaphore.rs`);
-//! - `Group`: `add` or `is_zero` `Relaxed`; `wait` that does not set `QUEUED`; a step to 0 that leaves it set;
-//! - `Once`: `finish` or `is_complete` `Relaxed`; `start` that drops `QUEUED`, `wait` that does not set it;
+//! - `Semaphore::release` that serves without counting (the order of serving is tested in
+//!   `semaphore.rs`);
+//! - `Group`: `add` or `is_zero` `Relaxed`; `wait` that does not set `QUEUED`; a step to 0 that
+//!   leaves it set;
+//! - `Once`: `finish` or `is_complete` `Relaxed`; `start` that drops `QUEUED`, `wait` that does not
+//!   set it;
 //! - `Barrier`: a count that does not begin again at 0.
 //!
-//! Seen to fail (2026-11-18): `Group::next_before` that stops at one that has given up; a semaphore's `serve` that counts before it
-//! claims; `leave` of either that leaves the node in line; the semaphore's, if nobody serves those behind after it.
+//! Seen to fail (2026-11-18): `Group::next_before` that stops at one that has given up; a
+//! semaphore's `serve` that counts before it claims; `leave` of either that leaves the node in
+//! line; the semaphore's, if nobody serves those behind after it.
 
 #![cfg(loom)]
 
@@ -69,8 +73,8 @@ fn semaphore() {
     });
 }
 
-/// One that may give up, beside one that wants less and does not: no permit is lost or doubled, and nobody waits for ever. There
-/// is one permit, and `added` more come.
+/// One that may give up, beside one that wants less and does not: no permit is lost or doubled, and
+/// nobody waits for ever. There is one permit, and `added` more come.
 fn giving_up(added: usize) {
     check(3, move || {
         let model = Model::new(Semaphore::new(1));
@@ -146,7 +150,8 @@ fn wait_group() {
     });
 }
 
-/// The step to zero bounds whom it wakes: a waiter for the next round is not released by the last one.
+/// The step to zero bounds whom it wakes: a waiter for the next round is not released by the last
+/// one.
 #[test]
 fn wait_group_rounds() {
     check(3, || {
@@ -165,7 +170,8 @@ fn wait_group_rounds() {
     });
 }
 
-/// A waiter that gives up does not keep the other from being woken, and its node is not touched afterwards.
+/// A waiter that gives up does not keep the other from being woken, and its node is not touched
+/// afterwards.
 #[test]
 fn a_wait_group_whose_waiter_gives_up() {
     check(3, || {

@@ -1,13 +1,14 @@
-//! Models of the reader-writer lock: a writer is alone, readers see what the last writer did, nobody is
-//! forgotten.
+//! Models of the reader-writer lock: a writer is alone, readers see what the last writer did,
+//! nobody is forgotten.
 //!
 //! Seen to fail (2026-11-15):
-//! - any of `try_read`, `end_read`, `begin_write`, `readers_have_left`, `end_write`, the load in `wake_writer` or the store in
-//!   `let_readers_in` `Relaxed`: a race on what is guarded;
-//! - `wake_writer` without looking whether readers are in: a late reader lets a writer in beside others
-//!   (`a_late_reader_wakes_nobody_too_early`);
-//! - readers that join the line without setting `QUEUED`, or without looking again; a writer that waits for readers
-//!   without looking again; a last reader that does not wake the writer if others are in line: somebody waits for ever;
+//! - any of `try_read`, `end_read`, `begin_write`, `readers_have_left`, `end_write`, the load in
+//!   `wake_writer` or the store in `let_readers_in` `Relaxed`: a race on what is guarded;
+//! - `wake_writer` without looking whether readers are in: a late reader lets a writer in beside
+//!   others (`a_late_reader_wakes_nobody_too_early`);
+//! - readers that join the line without setting `QUEUED`, or without looking again; a writer that
+//!   waits for readers without looking again; a last reader that does not wake the writer if others
+//!   are in line: somebody waits for ever;
 //! - a downgrade that leaves the lock free.
 
 #![cfg(loom)]
@@ -114,7 +115,8 @@ fn downgrading() {
     });
 }
 
-/// A reader that was the last to leave, but comes late to wake the writer, does not wake one that waits for other readers.
+/// A reader that was the last to leave, but comes late to wake the writer, does not wake one that
+/// waits for other readers.
 #[test]
 fn a_late_reader_wakes_nobody_too_early() {
     check(3, || {

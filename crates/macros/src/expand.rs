@@ -105,9 +105,9 @@ fn inner(Function { name, output, body, .. }: &Function) -> TokenStream {
     quote! { fn #name() #arrow #body }
 }
 
-/// A closure that runs the user's function and turns what it returns into an exit code. For a return
-/// type that does not implement `Termination` the compiler's error points at that type. The allowed
-/// lints are for functions that return `!`.
+/// A closure that runs the user's function and turns what it returns into an exit code. For a
+/// return type that does not implement `Termination` the compiler's error points at that type. The
+/// allowed lints are for functions that return `!`.
 fn report(Function { name, output, .. }: &Function) -> TokenStream {
     let at_type = output.iter().cloned().flatten().next().map_or_else(Span::call_site, |first| first.span());
     let report = quote_spanned! { at_type.resolved_at(Span::call_site())=>

@@ -88,9 +88,9 @@ pub(crate) fn stub(item: TokenStream) -> Option<TokenStream> {
     }
 }
 
-/// Fragments such as `$vis:vis`, `$body:block` or a whole `$item:item` of a macro_rules macro arrive
-/// inside groups without delimiters. Those that hold part of the signature before the arrow, or the
-/// body, are opened; a type stays closed, because its grouping can matter.
+/// Fragments such as `$vis:vis`, `$body:block` or a whole `$item:item` of a macro_rules macro
+/// arrive inside groups without delimiters. Those that hold part of the signature before the arrow,
+/// or the body, are opened; a type stays closed, because its grouping can matter.
 fn open_invisible_groups(item: TokenStream) -> TokenStream {
     let mut tokens: Vec<TokenTree> = item.into_iter().collect();
     let last = tokens.len().saturating_sub(1);
@@ -127,7 +127,8 @@ fn visibility(tokens: &mut Tokens) -> TokenStream {
     quote!(#public #restriction)
 }
 
-/// Everything up to `fn`, which is returned; all of `async`, `const`, `unsafe`, `extern` are refused.
+/// Everything up to `fn`, which is returned; all of `async`, `const`, `unsafe`, `extern` are
+/// refused.
 fn qualifiers(tokens: &mut Tokens, attribute: &str) -> Result<TokenTree, Error> {
     let Some(token) = tokens.next() else {
         return Err(Error::new(proc_macro2::Span::call_site(), not_a_function_text(attribute)));

@@ -1,4 +1,5 @@
-//! What the operations cost without contention: `cargo run --release -p gosched-primitives --example figures`.
+//! What the operations cost without contention:
+//! `cargo run --release -p gosched-primitives --example figures`.
 //!
 //! Best of seven, one thread (the note: two), so that other load on the machine changes little.
 

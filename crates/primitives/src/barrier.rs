@@ -1,13 +1,14 @@
-//! The asymmetric barrier of the ownership protocol: the M's side is (nearly) free, the taker's side pays.
+//! The asymmetric barrier of the ownership protocol: the M's side is (nearly) free, the taker's
+//! side pays.
 //!
-//! `membarrier(PRIVATE_EXPEDITED)` makes every running thread of the process execute a full fence. So the M needs
-//! only keep the *compiler* from reordering its store of `in_rt` and its load of `intr`; wherever the taker's
-//! [`heavy`] falls between them, it acts as the fence that is missing there. Where the kernel refuses, both
-//! sides are an ordinary `SeqCst` fence.
+//! `membarrier(PRIVATE_EXPEDITED)` makes every running thread of the process execute a full fence.
+//! So the M needs only keep the *compiler* from reordering its store of `in_rt` and its load of
+//! `intr`; wherever the taker's [`heavy`] falls between them, it acts as the fence that is missing
+//! there. Where the kernel refuses, both sides are an ordinary `SeqCst` fence.
 //!
 //! Invariants:
-//! - the mode is chosen once, by [`init`], before the first M exists, and never changes afterwards (a `light` of
-//!   one mode does not pair with a `heavy` of the other);
+//! - the mode is chosen once, by [`init`], before the first M exists, and never changes afterwards
+//!   (a `light` of one mode does not pair with a `heavy` of the other);
 //! - before `init` the mode is the fence, which is always right;
 //! - loom knows no membarrier: it checks the fence mode. The membarrier mode is stressed natively
 //!   (`tests/stress_owner.rs`).
@@ -27,8 +28,9 @@ pub enum BarrierMode {
     Membarrier,
 }
 
-/// The kernel refuses a membarrier although it had registered the process, perhaps because a seccomp filter
-/// was installed since. The taker has no guarantee, and the Ms rely on it: the process can't continue.
+/// The kernel refuses a membarrier although it had registered the process, perhaps because a
+/// seccomp filter was installed since. The taker has no guarantee, and the Ms rely on it: the
+/// process can't continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The system's error code.
@@ -41,10 +43,12 @@ mod native {
     use crate::kernel::{MembarrierCommand, membarrier};
     use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
 
-    /// Read on every entry to the runtime and written once: `Relaxed`, since whoever makes the first M publishes it.
+    /// Read on every entry to the runtime and written once: `Relaxed`, since whoever makes the
+    /// first M publishes it.
     static MEMBARRIER: AtomicBool = AtomicBool::new(false);
 
-    /// Registers the process for expedited membarriers; on any error the fence stays in use for good.
+    /// Registers the process for expedited membarriers; on any error the fence stays in use for
+    /// good.
     ///
     /// Call it once, before the first M exists: with other threads alive it takes up to 35 ms.
     pub fn init() -> BarrierMode {
@@ -65,7 +69,8 @@ mod native {
         MEMBARRIER.store(false, Ordering::Relaxed);
     }
 
-    /// The M's side: to a thread that calls [`heavy`], no later load is done before an earlier store.
+    /// The M's side: to a thread that calls [`heavy`], no later load is done before an earlier
+    /// store.
     #[inline(always)]
     pub fn light() {
         if MEMBARRIER.load(Ordering::Relaxed) {
@@ -77,15 +82,15 @@ mod native {
         }
     }
 
-    /// The taker's side: between the code before it and the code after it, every other running thread of the process
-    /// has passed a full fence.
+    /// The taker's side: between the code before it and the code after it, every other running
+    /// thread of the process has passed a full fence.
     ///
     /// # Errors
     ///
     /// If the kernel refuses although it had registered the process.
     pub fn heavy() -> Result<(), Refused> {
-        // ORDERING: partner is `light`. In membarrier mode the system call is also a full fence of this thread,
-        // and the fence here is for the compiler.
+        // ORDERING: partner is `light`. In membarrier mode the system call is also a full fence of
+        // this thread, and the fence here is for the compiler.
         fence(Ordering::SeqCst);
         if MEMBARRIER.load(Ordering::Relaxed) {
             let made = membarrier(MembarrierCommand::PrivateExpedited);

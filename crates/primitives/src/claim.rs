@@ -1,12 +1,12 @@
 //! A wait that several parties may end (S45): the channels of a `select`, a deadline, a cancelled
-//! context. The first to *claim* it decides how it ended and gets the waiter, which it must wake; the
-//! others find it claimed.
+//! context. The first to *claim* it decides how it ended and gets the waiter, which it must wake;
+//! the others find it claimed.
 //!
 //! Invariants:
-//! - the word goes from OPEN to an outcome once, by a compare-and-swap; only [`Claim::put`] opens it
-//!   again, when nobody can claim it meanwhile;
-//! - the waiter is put in before the claim is published, and taken out by the winner alone. The lock
-//!   under which a party finds the claim orders the two;
+//! - the word goes from OPEN to an outcome once, by a compare-and-swap; only [`Claim::put`] opens
+//!   it again, when nobody can claim it meanwhile;
+//! - the waiter is put in before the claim is published, and taken out by the winner alone. The
+//!   lock under which a party finds the claim orders the two;
 //! - the owner publishes the claim (in a queue, a timer, a context), and makes it unreachable again
 //!   before it frees it. The winner does not touch it after the waiter was woken.
 
@@ -50,23 +50,26 @@ impl<W> Claim<W> {
         }
     }
 
-    /// Puts the waiter in, and opens the claim if it was claimed before. Called before the claim is published,
-    /// or under the one lock through which it can be reached.
+    /// Puts the waiter in, and opens the claim if it was claimed before. Called before the claim is
+    /// published, or under the one lock through which it can be reached.
     pub fn put(&self, waiter: W) {
         // SAFETY: nobody can reach the claim meanwhile.
         unsafe { *self.waiter.get() = Some(waiter) };
         self.word.store(OPEN, Ordering::Relaxed);
     }
 
-    /// Ends the wait with `outcome`, if nobody has yet: then returns the waiter, which the caller must wake.
+    /// Ends the wait with `outcome`, if nobody has yet: then returns the waiter, which the caller
+    /// must wake.
     #[inline]
     #[must_use = "the waiter has to be woken"]
     pub fn claim(&self, outcome: Outcome) -> Option<W> {
-        // ORDERING: Release pairs with the Acquire in `outcome`: the waiter sees what the winner did before. (It
-        // sees what the winner does after claiming by being woken.) The Acquire has no partner: `put` stores
-        // `Relaxed`, and the winner sees the waiter because it found the claim under a lock.
+        // ORDERING: Release pairs with the Acquire in `outcome`: the waiter sees what the winner
+        // did before. (It sees what the winner does after claiming by being woken.) The Acquire has
+        // no partner: `put` stores `Relaxed`, and the winner sees the waiter because it found the
+        // claim under a lock.
         let won = self.word.compare_exchange(OPEN, outcome.get(), Ordering::AcqRel, Ordering::Relaxed);
-        // SAFETY: one compare-and-swap wins, and until `put` is called again only its winner touches the waiter.
+        // SAFETY: one compare-and-swap wins, and until `put` is called again only its winner
+        // touches the waiter.
         if won.is_ok() { unsafe { (*self.waiter.get()).take() } } else { None }
     }
 

@@ -1,16 +1,16 @@
 //! A thread that sleeps while it is not needed, and must wake as soon as it is (the monitor).
 //!
-//! The argument: the sleeper announces that it sleeps (`SeqCst`), then checks whether it may; a waker
-//! first publishes its reason (`SeqCst`), then checks whether somebody sleeps. One of the two sees the
-//! other. Of several wakers one wins the CAS and wakes the note. A sleeper that finds that it is needed,
-//! but that a waker has won already, waits for that wake-up, so that the note is clear again for the
-//! next sleep.
+//! The argument: the sleeper announces that it sleeps (`SeqCst`), then checks whether it may; a
+//! waker first publishes its reason (`SeqCst`), then checks whether somebody sleeps. One of the two
+//! sees the other. Of several wakers one wins the CAS and wakes the note. A sleeper that finds that
+//! it is needed, but that a waker has won already, waits for that wake-up, so that the note is
+//! clear again for the next sleep.
 //!
 //! A reason may also be published under a lock, and checked under it: if the check comes first, the
 //! waker acquires the lock after the announcement, and so sees it.
 //!
-//! This holds only for reasons that `needed` checks. A wake-up for any other reason does nothing if it
-//! comes before the announcement.
+//! This holds only for reasons that `needed` checks. A wake-up for any other reason does nothing if
+//! it comes before the announcement.
 
 use crate::note::{Note, Wake};
 use crate::sync::{AtomicU32, Ordering, const_fn, dekker_fence};
@@ -42,10 +42,11 @@ impl Dormant {
         }
     }
 
-    /// Sleeps until woken, or for `limit`, unless `needed` returns true. Returns [`Wake::Woken`] in that case,
-    /// too.
+    /// Sleeps until woken, or for `limit`, unless `needed` returns true. Returns [`Wake::Woken`] in
+    /// that case, too.
     pub fn sleep_unless(&self, limit: Option<Duration>, needed: impl FnOnce() -> bool) -> Wake {
-        // ORDERING: `SeqCst`: before the look; partner is the load in `wake_up_after`. (A swap, for `dekker_fence`.)
+        // ORDERING: `SeqCst`: before the look; partner is the load in `wake_up_after`. (A swap, for
+        // `dekker_fence`.)
         self.state.swap(ASLEEP, Ordering::SeqCst);
         dekker_fence();
         if needed() && self.get_up() {
@@ -68,8 +69,8 @@ impl Dormant {
         Wake::Woken
     }
 
-    /// Takes the announcement back. Returns `false` if a waker has won already: then its wake-up has to be
-    /// waited for.
+    /// Takes the announcement back. Returns `false` if a waker has won already: then its wake-up
+    /// has to be waited for.
     fn get_up(&self) -> bool {
         // ORDERING: partner is the CAS in `wake_up_slow`: one of the two wins.
         self.state.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok()
@@ -80,15 +81,15 @@ impl Dormant {
         self.state.load(Ordering::Relaxed) == ASLEEP
     }
 
-    /// Wakes the sleeper if it sleeps. Called after the reason was published, by a `SeqCst` write or under a lock.
-    /// Async-signal-safe.
+    /// Wakes the sleeper if it sleeps. Called after the reason was published, by a `SeqCst` write
+    /// or under a lock. Async-signal-safe.
     #[inline]
     pub fn wake_up(&self) {
         self.wake_up_after(|| ());
     }
 
-    /// As [`wake_up`](Dormant::wake_up), but if it sleeps, calls `first` before the wake-up: nobody can find the
-    /// sleeper awake and `first` not done. Several threads may call `first` at once.
+    /// As [`wake_up`](Dormant::wake_up), but if it sleeps, calls `first` before the wake-up: nobody
+    /// can find the sleeper awake and `first` not done. Several threads may call `first` at once.
     #[inline]
     pub fn wake_up_after(&self, first: impl FnOnce()) {
         dekker_fence();
@@ -101,8 +102,8 @@ impl Dormant {
 
     #[cold]
     fn wake_up_slow(&self) {
-        // ORDERING: as in `wake_up_after`; of several, one wins. A thread that reads AWAKE from this sees what
-        // `first` did.
+        // ORDERING: as in `wake_up_after`; of several, one wins. A thread that reads AWAKE from
+        // this sees what `first` did.
         if self.state.compare_exchange(ASLEEP, AWAKE, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             self.note.wake();
         }

@@ -1,8 +1,8 @@
 //! Intrusive doubly linked lists: any node can be removed in constant time, and the list takes one
 //! word, because each node carries its own links.
 //!
-//! Used for waiters (at a channel, for a lock, for a descriptor, under a context), whose nodes mostly
-//! lie in their own frames, and for the children of a context.
+//! Used for waiters (at a channel, for a lock, for a descriptor, under a context), whose nodes
+//! mostly lie in their own frames, and for the children of a context.
 //!
 //! ```text
 //!          .------------------------- prev --------------------------.
@@ -168,8 +168,8 @@ impl<T: DoublyLinked> DoubleList<T> {
         self.first = node;
     }
 
-    /// Takes out the first node. Its owner may free it from now on, unless owner and caller have agreed
-    /// otherwise.
+    /// Takes out the first node. Its owner may free it from now on, unless owner and caller have
+    /// agreed otherwise.
     #[inline]
     pub fn pop_front(&mut self) -> Option<NonNull<T>> {
         let node = NonNull::new(self.first.cast_mut())?;

@@ -1,5 +1,5 @@
-//! How many Ps are idle and how many Ms spin: one word, because the decision to wake needs both numbers of one
-//! moment.
+//! How many Ps are idle and how many Ms spin: one word, because the decision to wake needs both
+//! numbers of one moment.
 //!
 //! ```text
 //!   63            32 31             0
@@ -9,9 +9,10 @@
 //! ```
 //!
 //! Invariants:
-//! - every change is a `SeqCst` RMW, every look a `SeqCst` load: this word is one half of the wake-up protocol,
-//!   the run queues are the other (README.md);
-//! - `spinning` is the number of [`Spinning`] tokens in existence, those turned into flags included;
+//! - every change is a `SeqCst` RMW, every look a `SeqCst` load: this word is one half of the
+//!   wake-up protocol, the run queues are the other (README.md);
+//! - `spinning` is the number of [`Spinning`] tokens in existence, those turned into flags
+//!   included;
 //! - a token is made before the search begins and given back after it, found or not (S30).
 
 use crate::sync::{AtomicU64, Ordering, Padded, const_fn, dekker_fence};
@@ -41,15 +42,15 @@ impl Idle {
 
 /// Evidence that one spinning M is counted: the M that holds this, or the one that it is handed to.
 ///
-/// Give it back with [`IdleWord::stop_spinning`]. A token that is dropped would keep everybody from ever waking
-/// an M again; that panics in debug builds.
+/// Give it back with [`IdleWord::stop_spinning`]. A token that is dropped would keep everybody from
+/// ever waking an M again; that panics in debug builds.
 #[must_use = "the spinner is counted until the token is given to `stop_spinning`"]
 #[derive(Debug)]
 pub struct Spinning(());
 
 impl Spinning {
-    /// Turns the token into a flag that is kept elsewhere (`m.spinning = true`); [`assume`](Spinning::assume) is
-    /// the way back.
+    /// Turns the token into a flag that is kept elsewhere (`m.spinning = true`);
+    /// [`assume`](Spinning::assume) is the way back.
     pub fn into_flag(self) {
         std::mem::forget(self);
     }
@@ -127,15 +128,16 @@ impl IdleWord {
     /// If none was.
     #[doc(alias = "pidleget")]
     pub fn p_busy(&self) -> Idle {
-        // ORDERING: a `SeqCst` RMW as every change of the word, so that `snapshot` always reads from one.
+        // ORDERING: a `SeqCst` RMW as every change of the word, so that `snapshot` always reads
+        // from one.
         let before = self.0.fetch_sub(Idle::ONE_IDLE_P, Ordering::SeqCst);
         dekker_fence();
         assert!(Idle::unpack(before).idle_ps > 0, "p_busy: no P was idle");
         Idle::unpack(before - Idle::ONE_IDLE_P)
     }
 
-    /// Claims the place of the one spinner, to wake an M for new work (S31): only if a P is idle and nobody spins.
-    /// If there is no idle P after all, give the token back.
+    /// Claims the place of the one spinner, to wake an M for new work (S31): only if a P is idle
+    /// and nobody spins. If there is no idle P after all, give the token back.
     #[inline]
     #[doc(alias = "wakep")]
     #[must_use = "None: nobody need be woken"]
@@ -143,14 +145,15 @@ impl IdleWord {
         self.try_spin(|idle| wake::should_wake(idle.idle_ps, idle.spinning))
     }
 
-    /// Starts to spin, if fewer than half of the busy Ps do already (S30): `2 * spinning < procs - idle_ps`.
+    /// Starts to spin, if fewer than half of the busy Ps do already (S30):
+    /// `2 * spinning < procs - idle_ps`.
     #[must_use = "None: who may not spin does not steal"]
     pub fn try_start_spinning(&self, procs: u32) -> Option<Spinning> {
         self.try_spin(|idle| wake::may_spin(idle.idle_ps, idle.spinning, procs))
     }
 
-    /// Claims the place of the one spinner for a P that has lost its M (S38): only if no P is idle and nobody spins,
-    /// for then nobody else will look for work that appears.
+    /// Claims the place of the one spinner for a P that has lost its M (S38): only if no P is idle
+    /// and nobody spins, for then nobody else will look for work that appears.
     #[must_use = "None: somebody else looks, or could be woken"]
     pub fn try_claim_last_busy(&self) -> Option<Spinning> {
         self.try_spin(|idle| wake::nobody_would_look(idle.idle_ps, idle.spinning))
@@ -171,8 +174,8 @@ impl IdleWord {
         let mut word = self.0.load(Ordering::SeqCst);
         while allowed(Idle::unpack(word)) {
             let spinning = word + Idle::ONE_SPINNING;
-            // ORDERING: one of the word's `SeqCst` RMWs; a publisher that reads it leaves its work to this spinner.
-            // The failure value takes the place of the load above.
+            // ORDERING: one of the word's `SeqCst` RMWs; a publisher that reads it leaves its work
+            // to this spinner. The failure value takes the place of the load above.
             match self.0.compare_exchange_weak(word, spinning, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => {
                     dekker_fence();
@@ -184,11 +187,13 @@ impl IdleWord {
         None
     }
 
-    /// Gives a spinner's place back. Whoever found no work looks at all queues once more *after* this.
+    /// Gives a spinner's place back. Whoever found no work looks at all queues once more *after*
+    /// this.
     pub fn stop_spinning(&self, spinning: Spinning) -> LastSpinner {
         std::mem::forget(spinning);
-        // ORDERING: the spinner's half of the wake-up protocol, before its second look at the queues.
-        // Partners are `NextSlot::replace` and `publish_fence` before a publisher's `snapshot`.
+        // ORDERING: the spinner's half of the wake-up protocol, before its second look at the
+        // queues. Partners are `NextSlot::replace` and `publish_fence` before a publisher's
+        // `snapshot`.
         let before = self.0.fetch_sub(Idle::ONE_SPINNING, Ordering::SeqCst);
         dekker_fence();
         match Idle::unpack(before).spinning {

@@ -1,25 +1,27 @@
 //! The waits under one context, and its end, which ends them all.
 //!
-//! Each waiter has an [`Interrupt`] in its frame, with its [`Claim`], and lists it for as long as it
-//! waits. The end of the context goes through the list and claims every wait that nobody else has
-//! claimed.
+//! Each waiter has an [`Interrupt`] in its frame, with its [`Claim`], and lists it for as long as
+//! it waits. The end of the context goes through the list and claims every wait that nobody else
+//! has claimed.
 //!
 //! Invariants:
 //! - the list and its nodes' links are read and written under the lock only, with one exception: a
-//!   node whose claim [`Interrupts::end`] has won belongs to the ender, which links it into a list of
-//!   its own, until its waiter is woken;
+//!   node whose claim [`Interrupts::end`] has won belongs to the ender, which links it into a list
+//!   of its own, until its waiter is woken;
 //! - a node is listed, or belongs to the ender that won its claim, or to its owner alone;
-//! - after [`Interrupts::end`] nothing is listed any more: a later waiter is told so, and ends its wait
-//!   itself.
+//! - after [`Interrupts::end`] nothing is listed any more: a later waiter is told so, and ends its
+//!   wait itself.
 //!
-//! Why no end is missed: registering and ending exclude each other by the lock. A waiter that registers
-//! first is in the list that the ender goes through; one that comes second sees that the end has come.
+//! Why no end is missed: registering and ending exclude each other by the lock. A waiter that
+//! registers first is in the list that the ender goes through; one that comes second sees that the
+//! end has come.
 //!
-//! Why no node is touched after its frame is gone: the owner leaves its frame after its claim was won
-//! and it was woken. If the ender won, it has taken the node off the list before, and does not touch it
-//! after the wake-up. If somebody else won, the owner first calls [`Interrupts::unregister`]: after that
-//! the node is not listed, so the ender can't find it; and an ender that found it earlier, under the
-//! lock, lost the claim and dropped its reference before it released the lock.
+//! Why no node is touched after its frame is gone: the owner leaves its frame after its claim was
+//! won and it was woken. If the ender won, it has taken the node off the list before, and does not
+//! touch it after the wake-up. If somebody else won, the owner first calls
+//! [`Interrupts::unregister`]: after that the node is not listed, so the ender can't find it; and
+//! an ender that found it earlier, under the lock, lost the claim and dropped its reference before
+//! it released the lock.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
@@ -102,8 +104,8 @@ impl<W> Interrupts<W> {
     /// # Safety
     ///
     /// The node is not listed. It and its claim stay where they are until the wait was ended and,
-    /// unless [`end`](Interrupts::end) has ended it, until [`unregister`](Interrupts::unregister) has
-    /// returned. Meanwhile `unregister` is not called on another list with this node.
+    /// unless [`end`](Interrupts::end) has ended it, until [`unregister`](Interrupts::unregister)
+    /// has returned. Meanwhile `unregister` is not called on another list with this node.
     pub unsafe fn register(&self, node: &Interrupt<W>) -> Registration {
         let mut list = self.0.lock();
         if list.over {
@@ -116,13 +118,13 @@ impl<W> Interrupts<W> {
 
     /// Takes a wait off the list, if it is there. Called by the waiter, when its wait is over.
     pub fn unregister(&self, node: &Interrupt<W>) {
-        // SAFETY: its waiter listed it here and nowhere else; its wait is over, so it is not in the ender's own
-        // list either.
+        // SAFETY: its waiter listed it here and nowhere else; its wait is over, so it is not in the
+        // ender's own list either.
         let _was_listed = unsafe { self.0.lock().waits.remove(node) };
     }
 
-    /// Ends with `outcome` all listed waits that nobody else has ended, and calls `wake` for each of their
-    /// waiters, without the lock. From here on nothing can be listed.
+    /// Ends with `outcome` all listed waits that nobody else has ended, and calls `wake` for each
+    /// of their waiters, without the lock. From here on nothing can be listed.
     pub fn end(&self, outcome: Outcome, mut wake: impl FnMut(W)) {
         let mut won = self.0.lock().claim_all(outcome);
         while let Some(node) = won.pop_front() {
@@ -150,7 +152,8 @@ impl<W> Listed<W> {
         self.over = true;
         let mut won = DoubleList::new();
         while let Some(node) = self.waits.pop_front() {
-            // SAFETY: its owner takes the lock before it frees the node, unless its claim is won here.
+            // SAFETY: its owner takes the lock before it frees the node, unless its claim is won
+            // here.
             let node = unsafe { node.as_ref() };
             // SAFETY: a listed node's claim is alive.
             if let Some(waiter) = unsafe { node.claim.as_ref() }.claim(outcome) {

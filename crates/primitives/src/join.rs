@@ -1,7 +1,8 @@
 //! One word on which a task that ends and the handle that wants its result agree who owns what.
 //!
-//! Two parties: the *task* (a goroutine that will end) and the *handle* (at most one; may wait, poll or be
-//! dropped). The result and the header (the task's memory) each have one owner at any time:
+//! Two parties: the *task* (a goroutine that will end) and the *handle* (at most one; may wait,
+//! poll or be dropped). The result and the header (the task's memory) each have one owner at any
+//! time:
 //!
 //! | word | result | header | written by |
 //! |---|---|---|---|
@@ -13,9 +14,10 @@
 //! | `FINISHING` | handle | task: it still runs the waiter's wake-up | task |
 //! | `JOINED` | taken | task frees it | handle, which came during `FINISHING` |
 //!
-//! A *peer* waiter is woken without running foreign code, so the task's last step goes straight to `DONE`. A
-//! *boxed* waiter (foreign thread, async waker) is woken by code that must still run as the task; therefore the
-//! task first writes `FINISHING`, and then `DONE`, unless the handle came first (`JOINED`).
+//! A *peer* waiter is woken without running foreign code, so the task's last step goes straight to
+//! `DONE`. A *boxed* waiter (foreign thread, async waker) is woken by code that must still run as
+//! the task; therefore the task first writes `FINISHING`, and then `DONE`, unless the handle came
+//! first (`JOINED`).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -75,7 +77,8 @@ pub enum Finish<A, B> {
     WakePeer(NonNull<A>),
     /// The result is the handle's; wake this waiter, then call [`JoinWord::finish_waking`].
     WakeBoxed(NonNull<B>),
-    /// Nobody wants the result: drop it, wake the [`orphan`](JoinWord::orphan) if there is one, then free the header.
+    /// Nobody wants the result: drop it, wake the [`orphan`](JoinWord::orphan) if there is one,
+    /// then free the header.
     Detached,
 }
 
@@ -115,8 +118,8 @@ pub struct JoinWord<A, B> {
     waiter: PhantomData<(*mut A, *mut B)>,
 }
 
-// SAFETY: the word only carries the pointers from one side to the other; what they point at is shared (A) or
-// handed over (B) by the callers, as the bounds ask.
+// SAFETY: the word only carries the pointers from one side to the other; what they point at is
+// shared (A) or handed over (B) by the callers, as the bounds ask.
 unsafe impl<A: Sync, B: Send> Sync for JoinWord<A, B> {}
 // SAFETY: as above.
 unsafe impl<A: Sync, B: Send> Send for JoinWord<A, B> {}
@@ -151,13 +154,13 @@ impl<A, B> JoinWord<A, B> {
     /// Whether the handle is gone. Once true, always true: the result is the task's to drop.
     #[inline]
     pub fn is_detached(&self) -> bool {
-        // ORDERING: Acquire pairs with the Release of `detach` and `abandon`: what the handle's owner did is
-        // seen.
+        // ORDERING: Acquire pairs with the Release of `detach` and `abandon`: what the handle's
+        // owner did is seen.
         matches!(self.word.load(Ordering::Acquire) & TAGS, DETACHED | ORPHAN)
     }
 
-    /// Task, after [`Finish::Detached`]: the waiter that has to be woken although the handle is gone. The task
-    /// owns it.
+    /// Task, after [`Finish::Detached`]: the waiter that has to be woken although the handle is
+    /// gone. The task owns it.
     pub fn orphan(&self) -> Option<NonNull<B>> {
         // ORDERING: Acquire pairs with the Release of `abandon`.
         let word = self.word.load(Ordering::Acquire);
@@ -177,8 +180,9 @@ impl<A, B> JoinWord<A, B> {
                 BOXED => FINISHING,
                 _ => DONE,
             };
-            // ORDERING: Release publishes the result to `is_finished` and `register`; Acquire receives the waiter
-            // that `register` published, or what the handle's owner did before `detach` or `abandon`.
+            // ORDERING: Release publishes the result to `is_finished` and `register`; Acquire
+            // receives the waiter that `register` published, or what the handle's owner did before
+            // `detach` or `abandon`.
             match self.word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => break,
                 Err(now) => found = now,
@@ -193,8 +197,8 @@ impl<A, B> JoinWord<A, B> {
 
     /// Task: the boxed waiter has been woken.
     pub fn finish_waking(&self) -> Header {
-        // ORDERING: Release lets the handle free the header after all that the task did with it; Acquire pairs
-        // with `release`, after which the header is the task's alone.
+        // ORDERING: Release lets the handle free the header after all that the task did with it;
+        // Acquire pairs with `release`, after which the header is the task's alone.
         match self.word.compare_exchange(FINISHING, DONE, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Header::Theirs,
             Err(_) => Header::Yours,
@@ -211,7 +215,8 @@ impl<A, B> JoinWord<A, B> {
                 crate::sync::fence(Ordering::Acquire);
                 return Registered::Finished;
             }
-            // ORDERING: Release publishes the waiter to `finish`; Acquire gives an earlier one back whole.
+            // ORDERING: Release publishes the waiter to `finish`; Acquire gives an earlier one back
+            // whole.
             match self.word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return Registered::Waiting(JoinWaiter::from_word(found)),
                 Err(now) => found = now,
@@ -226,8 +231,9 @@ impl<A, B> JoinWord<A, B> {
             if matches!(found, DONE | FINISHING) {
                 return Detach::Collect;
             }
-            // ORDERING: Release pairs with the Acquire of `finish`: what the handle's owner did comes before the
-            // task's cleaning up. Acquire pairs with the Release of `finish`: the result is seen, if there is one.
+            // ORDERING: Release pairs with the Acquire of `finish`: what the handle's owner did
+            // comes before the task's cleaning up. Acquire pairs with the Release of `finish`: the
+            // result is seen, if there is one.
             match self.word.compare_exchange(found, DETACHED, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Detach::Left(JoinWaiter::from_word(found)),
                 Err(now) => found = now,
@@ -235,8 +241,8 @@ impl<A, B> JoinWord<A, B> {
         }
     }
 
-    /// As [`detach`](JoinWord::detach), but a boxed waiter that was registered stays, and belongs to the task,
-    /// which wakes it at the end ([`orphan`](JoinWord::orphan)).
+    /// As [`detach`](JoinWord::detach), but a boxed waiter that was registered stays, and belongs
+    /// to the task, which wakes it at the end ([`orphan`](JoinWord::orphan)).
     pub fn abandon(&self) -> Detach<A, B> {
         let mut found = self.word.load(Ordering::Relaxed);
         loop {
@@ -259,7 +265,8 @@ impl<A, B> JoinWord<A, B> {
     /// Handle: has taken or dropped the result; who frees the header?
     #[inline]
     pub fn release(&self) -> Header {
-        // ORDERING: Acquire pairs with the Release of `finish` or `finish_waking`: the task is done with the header.
+        // ORDERING: Acquire pairs with the Release of `finish` or `finish_waking`: the task is done
+        // with the header.
         if self.word.load(Ordering::Acquire) == DONE {
             return Header::Yours;
         }

@@ -1,23 +1,24 @@
-//! The place of the one worker that sleeps until a time which others may move forward: one of many idle
-//! workers, the *keeper*, sleeps until the earliest timer, the others sleep without limit.
+//! The place of the one worker that sleeps until a time which others may move forward: one of many
+//! idle workers, the *keeper*, sleeps until the earliest timer, the others sleep without limit.
 //!
-//! It sleeps on the note here, or *afar*: in a system call of the caller that can also end for other
-//! reasons (the network poller). A thread that interrupts a keeper afar wakes the note all the same, and
-//! then kicks it out of that call. The note decides; the kick only makes the call return. So a kick that
-//! comes late, when the keeper has left the call, only makes another call return for nothing.
+//! It sleeps on the note here, or *afar*: in a system call of the caller that can also end for
+//! other reasons (the network poller). A thread that interrupts a keeper afar wakes the note all
+//! the same, and then kicks it out of that call. The note decides; the kick only makes the call
+//! return. So a kick that comes late, when the keeper has left the call, only makes another call
+//! return for nothing.
 //!
-//! `until` is NOBODY, INTERRUPTED, or the time until which the keeper sleeps. The lowest bit of that time
-//! is set for a keeper afar.
+//! `until` is NOBODY, INTERRUPTED, or the time until which the keeper sleeps. The lowest bit of
+//! that time is set for a keeper afar.
 //!
-//! The argument why no timer is slept through. A thread that arms one publishes its time (`SeqCst`), then
-//! loads `until` ([`Keeper::watch_for`]). A worker that becomes the keeper writes `until` (`SeqCst`), then
-//! checks the times once more. So either the keeper sees the new time, or the arming thread sees the
-//! keeper, and interrupts it.
+//! The argument why no timer is slept through. A thread that arms one publishes its time
+//! (`SeqCst`), then loads `until` ([`Keeper::watch_for`]). A worker that becomes the keeper writes
+//! `until` (`SeqCst`), then checks the times once more. So either the keeper sees the new time, or
+//! the arming thread sees the keeper, and interrupts it.
 //!
-//! Invariants: of several threads that interrupt, the one whose CAS makes `until` INTERRUPTED wakes the
-//! note, once. The keeper has waited for that wake-up and cleared the note before it frees the place: the
-//! next keeper sleeps on the same note. A kick must end a call that the keeper is about to make as well as
-//! one that it is in.
+//! Invariants: of several threads that interrupt, the one whose CAS makes `until` INTERRUPTED wakes
+//! the note, once. The keeper has waited for that wake-up and cleared the note before it frees the
+//! place: the next keeper sleeps on the same note. A kick must end a call that the keeper is about
+//! to make as well as one that it is in.
 
 use std::time::Duration;
 
@@ -77,8 +78,8 @@ impl Keeper {
         until >= FIRST_TIME && until & AFAR != 0
     }
 
-    /// Makes sure that the keeper, if there is one, does not sleep longer than `when`. Called after that time
-    /// was published by a `SeqCst` write. `kick` makes the call of a keeper afar return.
+    /// Makes sure that the keeper, if there is one, does not sleep longer than `when`. Called after
+    /// that time was published by a `SeqCst` write. `kick` makes the call of a keeper afar return.
     #[inline]
     pub fn watch_for(&self, when: u64, kick: impl FnOnce()) -> Watch {
         dekker_fence();
@@ -103,8 +104,8 @@ impl Keeper {
 
     #[cold]
     fn interrupt(&self, until: u64, kick: impl FnOnce()) {
-        // ORDERING: partner is the CAS in `end`. If this one fails, the keeper woke by itself and will check the
-        // times again, or another thread interrupts it.
+        // ORDERING: partner is the CAS in `end`. If this one fails, the keeper woke by itself and
+        // will check the times again, or another thread interrupts it.
         if self.until.compare_exchange(until, INTERRUPTED, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             self.note.wake();
             if until & AFAR != 0 {
@@ -113,11 +114,11 @@ impl Keeper {
         }
     }
 
-    /// Sleeps on the note until `first`, the earliest time published, or until interrupted. Returns `false` at
-    /// once if there is another keeper.
+    /// Sleeps on the note until `first`, the earliest time published, or until interrupted. Returns
+    /// `false` at once if there is another keeper.
     ///
-    /// `look` returns the earliest time published now; `left(first)` returns how long it is until `first`
-    /// (`None`: for ever).
+    /// `look` returns the earliest time published now; `left(first)` returns how long it is until
+    /// `first` (`None`: for ever).
     pub fn keep(
         &self,
         first: u64,
@@ -139,7 +140,8 @@ impl Keeper {
         true
     }
 
-    /// As [`keep`](Keeper::keep), afar: `sleep` returns at `first` at the latest, or when kicked, or whenever it likes.
+    /// As [`keep`](Keeper::keep), afar: `sleep` returns at `first` at the latest, or when kicked,
+    /// or whenever it likes.
     pub fn keep_afar(&self, first: u64, look: impl FnOnce() -> u64, sleep: impl FnOnce()) -> bool {
         let Some(until) = self.begin(first, AFAR) else { return false };
         if look() >= until & !AFAR {
@@ -160,8 +162,8 @@ impl Keeper {
 
     /// Frees the place. If the keeper was interrupted, waits for that wake-up first.
     fn end(&self, until: u64, woken: Wake) {
-        // ORDERING: partner is the CAS in `interrupt`: it comes before this, and its wake-up is waited for, or it
-        // fails.
+        // ORDERING: partner is the CAS in `interrupt`: it comes before this, and its wake-up is
+        // waited for, or it fails.
         if self.until.compare_exchange(until, NOBODY, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             if woken == Wake::TimedOut {
                 self.note.sleep();

@@ -1,11 +1,14 @@
-//! Intrusive FIFO lists: a list of nodes that needs no memory of its own, because each node carries its link.
+//! Intrusive FIFO lists: a list of nodes that needs no memory of its own, because each node carries
+//! its link.
 //!
 //! Used for batches on their way to the global run queue, for free headers, and for idle Ms.
 //!
 //! Invariants:
-//! - a node is in at most one list (or ring, or slot) at a time; whoever holds the list owns the links in it;
-//! - a list is not atomic: it belongs to one owner or lies behind a lock, which also publishes the links, so links
-//!   are read and written `Relaxed`. They are atomics only so that a stale *reader* (a dump) is not a data race;
+//! - a node is in at most one list (or ring, or slot) at a time; whoever holds the list owns the
+//!   links in it;
+//! - a list is not atomic: it belongs to one owner or lies behind a lock, which also publishes the
+//!   links, so links are read and written `Relaxed`. They are atomics only so that a stale *reader*
+//!   (a dump) is not a data race;
 //! - `head` and `tail` are null exactly if `len` is 0; the tail's link is null.
 
 use crate::sync::{AtomicPtr, Ordering};
@@ -15,8 +18,8 @@ use std::ptr::{NonNull, null_mut};
 ///
 /// # Safety
 ///
-/// `link` always returns the same field of the node, and nobody but the list that holds the node writes to it.
-/// It may be called on any thread.
+/// `link` always returns the same field of the node, and nobody but the list that holds the node
+/// writes to it. It may be called on any thread.
 pub unsafe trait Linked {
     /// The link to the next node.
     fn link(&self) -> &AtomicPtr<Self>
@@ -55,8 +58,8 @@ pub struct List<T: Linked> {
     len: usize,
 }
 
-// SAFETY: a list hands out raw pointers only, and itself touches nothing of a node but its link, which `Linked`
-// promises to be reachable from any thread.
+// SAFETY: a list hands out raw pointers only, and itself touches nothing of a node but its link,
+// which `Linked` promises to be reachable from any thread.
 unsafe impl<T: Linked> Send for List<T> {}
 // SAFETY: only `len` and `is_empty` take `&List`, and they read plain fields.
 unsafe impl<T: Linked> Sync for List<T> {}
@@ -131,8 +134,8 @@ impl<T: Linked> List<T> {
         }
     }
 
-    /// Cuts off the first `n` nodes (all, if there are fewer) and returns them as another list. Takes time
-    /// linear in `n`.
+    /// Cuts off the first `n` nodes (all, if there are fewer) and returns them as another list.
+    /// Takes time linear in `n`.
     pub fn split_front(&mut self, n: usize) -> List<T> {
         if n >= self.len {
             return std::mem::take(self);

@@ -1,10 +1,12 @@
-//! The runtime's internal lock (D6): a bounded spin, then a futex. Never `sched_yield`, which inverts priorities.
+//! The runtime's internal lock (D6): a bounded spin, then a futex. Never `sched_yield`, which
+//! inverts priorities.
 //!
-//! It is not `std::sync::Mutex`, because a selection holds the locks of several channels at once, without guards
-//! ([`RawLock`]); and because poisoning has no meaning for runtime state.
+//! It is not `std::sync::Mutex`, because a selection holds the locks of several channels at once,
+//! without guards ([`RawLock`]); and because poisoning has no meaning for runtime state.
 //!
-//! Invariants: the word is FREE, HELD (nobody sleeps) or CONTENDED (someone may sleep). A thread that slept
-//! acquires as CONTENDED, because others may still sleep. The lock is never held across user code.
+//! Invariants: the word is FREE, HELD (nobody sleeps) or CONTENDED (someone may sleep). A thread
+//! that slept acquires as CONTENDED, because others may still sleep. The lock is never held across
+//! user code.
 
 use crate::sync::{Futex, Ordering, const_fn, relax};
 use std::cell::UnsafeCell;
@@ -14,12 +16,14 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
 
-/// How often a held lock is checked before the thread sleeps. Under loom one check is as good as many.
+/// How often a held lock is checked before the thread sleeps. Under loom one check is as good as
+/// many.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 12 };
-/// Before each check the number of pauses doubles, up to 2 to the power of this. Rare checks leave the holder's
-/// cache lines alone, and the holder, which mostly acquires the lock again at once, gets through many critical
-/// sections. (4 senders and 4 receivers on a channel with 128 places, 2 CPUs, 2026-11-16: 110 ns a value with one
-/// pause before each of 100 checks, 31 with up to 32, 25 with up to 128 or 256.)
+/// Before each check the number of pauses doubles, up to 2 to the power of this. Rare checks leave
+/// the holder's cache lines alone, and the holder, which mostly acquires the lock again at once,
+/// gets through many critical sections. (4 senders and 4 receivers on a channel with 128 places, 2
+/// CPUs, 2026-11-16: 110 ns a value with one pause before each of 100 checks, 31 with up to 32, 25
+/// with up to 128 or 256.)
 const LONGEST_PAUSE: u32 = 7;
 
 /// A mutual-exclusion lock around a value.
@@ -35,7 +39,8 @@ pub struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-/// A [`Lock`] without its value: a `select` holds several of these at once, of values of different types.
+/// A [`Lock`] without its value: a `select` holds several of these at once, of values of different
+/// types.
 ///
 /// ```
 /// use gosched_primitives::RawLock;
@@ -140,14 +145,15 @@ impl<T> Lock<T> {
         LockGuard { lock: self }
     }
 
-    /// The lock without its value. While it is held, the value can be reached by [`data`](Lock::data).
+    /// The lock without its value. While it is held, the value can be reached by
+    /// [`data`](Lock::data).
     #[inline]
     pub fn raw(&self) -> &RawLock {
         &self.raw
     }
 
-    /// The value, for a caller that holds the lock without a guard. The pointers that this returns must not be
-    /// turned into two references at the same time.
+    /// The value, for a caller that holds the lock without a guard. The pointers that this returns
+    /// must not be turned into two references at the same time.
     #[inline]
     pub fn data(&self) -> *mut T {
         self.value.get()

@@ -10,9 +10,10 @@
 //!
 //! Invariants:
 //! - one sleeper at a time; `wake` at most once between two `clear`s;
-//! - `clear` only when nobody sleeps and nobody is about to wake: before a waker can know of the next sleep;
-//! - compare and sleep are one step, so no wake-up falls in between; after a spurious return the thread sleeps
-//!   again.
+//! - `clear` only when nobody sleeps and nobody is about to wake: before a waker can know of the
+//!   next sleep;
+//! - compare and sleep are one step, so no wake-up falls in between; after a spurious return the
+//!   thread sleeps again.
 
 use crate::sync::{Futex, Ordering, const_fn};
 use std::time::{Duration, Instant};
@@ -33,8 +34,8 @@ pub enum Wake {
 
 /// A one-shot event that a thread can sleep on.
 ///
-/// The memory of a note must outlive the *return* of `wake`, not only that of `sleep`. (Those of Ms are never
-/// freed; others are kept alive by a reference count or lie in statics.)
+/// The memory of a note must outlive the *return* of `wake`, not only that of `sleep`. (Those of Ms
+/// are never freed; others are kept alive by a reference count or lie in statics.)
 ///
 /// ```
 /// use gosched_primitives::{Note, Wake};
@@ -88,7 +89,8 @@ impl Note {
 
     /// Announces the sleeper. `Woken`: the note is set already.
     fn begin_sleep(&self) -> Wake {
-        // ORDERING: partner is the swap in `wake`: after a wake-up, what its caller wrote before is seen.
+        // ORDERING: partner is the swap in `wake`: after a wake-up, what its caller wrote before is
+        // seen.
         match self.0.word.compare_exchange(CLEAR, SLEEPING, Ordering::Acquire, Ordering::Acquire) {
             Err(SET) => Wake::Woken,
             _ => Wake::TimedOut,

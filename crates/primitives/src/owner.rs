@@ -1,7 +1,7 @@
 //! Who owns the P of an M: the M, wait-free, or a taker that takes it away (D1).
 //!
-//! `in_rt` is 1 while the M is inside the runtime and relies on its P; only the M writes it. `intr` is the one
-//! word that tells an entering M that it must take the slow path:
+//! `in_rt` is 1 while the M is inside the runtime and relies on its P; only the M writes it. `intr`
+//! is the one word that tells an entering M that it must take the slow path:
 //!
 //! ```text
 //!                                  +------------- M: settle, clear_preempt -------------+
@@ -18,12 +18,12 @@
 //! ```
 //!
 //! Invariants:
-//! - `in_rt == 0 && intr == NONE` means that this M owns a running P. Every other state in which user code runs
-//!   has its own value of `intr`, so the one check in [`Owner::enter`] finds it;
+//! - `in_rt == 0 && intr == NONE` means that this M owns a running P. Every other state in which
+//!   user code runs has its own value of `intr`, so the one check in [`Owner::enter`] finds it;
 //! - only the M makes `intr` NONE or BLOCKING; only a taker makes it PREEMPT, RETAKING or TAKEN;
-//! - another thread reaches TAKEN only from RETAKING: it set RETAKING, made a heavy barrier, and *then* read
-//!   `in_rt == 0`; hence never while the M is in the runtime with its P (README.md has the argument). An M that
-//!   is the taker itself makes the word TAKEN by [`Owner::surrender`];
+//! - another thread reaches TAKEN only from RETAKING: it set RETAKING, made a heavy barrier, and
+//!   *then* read `in_rt == 0`; hence never while the M is in the runtime with its P (README.md has
+//!   the argument). An M that is the taker itself makes the word TAKEN by [`Owner::surrender`];
 //! - takers exclude each other: [`TakerToken`].
 
 use crate::barrier;
@@ -67,7 +67,8 @@ pub enum Entered {
     Fast,
     /// In the runtime, but `intr` is not NONE: [`Owner::settle`] says what that means.
     Slow,
-    /// The M was in the runtime already (an allocator or a signal handler called us): abort with a message.
+    /// The M was in the runtime already (an allocator or a signal handler called us): abort with a
+    /// message.
     Nested,
 }
 
@@ -85,8 +86,8 @@ pub enum Settled {
     Blocking,
 }
 
-/// The right to take Ps away. There is one, behind a lock of the caller: of two takers at work on one M each could
-/// mistake the other's RETAKING for its own, which it set before *its* barrier.
+/// The right to take Ps away. There is one, behind a lock of the caller: of two takers at work on
+/// one M each could mistake the other's RETAKING for its own, which it set before *its* barrier.
 #[derive(Debug)]
 pub struct TakerToken(());
 
@@ -101,7 +102,8 @@ impl TakerToken {
     }
 }
 
-/// A retake that was begun on one M and must be finished on it, after a [heavy barrier](barrier::heavy).
+/// A retake that was begun on one M and must be finished on it, after a
+/// [heavy barrier](barrier::heavy).
 #[must_use = "finish it: until then the M takes its slow path"]
 #[derive(Debug)]
 pub struct Retaking(());
@@ -146,7 +148,8 @@ impl Owner {
         }
         self.in_rt.store(1, Ordering::Relaxed);
         barrier::light();
-        // Only the M itself writes NONE, so `Relaxed` is enough for the fast path; `settle` acquires for the others.
+        // Only the M itself writes NONE, so `Relaxed` is enough for the fast path; `settle`
+        // acquires for the others.
         match self.intr.load(Ordering::Relaxed) {
             0 => Entered::Fast,
             _ => Entered::Slow,
@@ -156,8 +159,8 @@ impl Owner {
     /// Goes from the runtime back to user code. Called by the M.
     #[inline(always)]
     pub fn exit(&self) {
-        // ORDERING: partner is the acquire load in `finish_retake`: a taker that sees the M outside sees all that
-        // the M did to its P inside.
+        // ORDERING: partner is the acquire load in `finish_retake`: a taker that sees the M outside
+        // sees all that the M did to its P inside.
         self.in_rt.store(0, Ordering::Release);
     }
 
@@ -170,8 +173,8 @@ impl Owner {
         self.in_rt.load(Ordering::Acquire) != 0
     }
 
-    /// The value of `intr`, for whoever decides by it whether the M has its P: if the P is gone, the
-    /// caller sees what the taker did before taking it.
+    /// The value of `intr`, for whoever decides by it whether the M has its P: if the P is gone,
+    /// the caller sees what the taker did before taking it.
     pub fn found(&self) -> Intr {
         // ORDERING: partner is the CAS to TAKEN in `finish_retake`, as in `settle`.
         Intr::unpack(self.intr.load(Ordering::Acquire))
@@ -182,11 +185,11 @@ impl Owner {
         Intr::unpack(self.intr.load(Ordering::Relaxed))
     }
 
-    /// The slow path of [`enter`](Owner::enter): finds out what a taker wants or did, and takes a request off the
-    /// word. Called by the M, in the runtime.
+    /// The slow path of [`enter`](Owner::enter): finds out what a taker wants or did, and takes a
+    /// request off the word. Called by the M, in the runtime.
     ///
-    /// A retake that this defeats counts as a request to yield, exactly as one that the taker itself gives up
-    /// (which leaves PREEMPT): someone waits for this P either way.
+    /// A retake that this defeats counts as a request to yield, exactly as one that the taker
+    /// itself gives up (which leaves PREEMPT): someone waits for this P either way.
     #[cold]
     pub fn settle(&self) -> Settled {
         match self.drop_requests(Intr::None) {
@@ -197,20 +200,21 @@ impl Owner {
         }
     }
 
-    /// PREEMPT and RETAKING become `to`; other values stay. Returns the value that was there. Apart from spurious
-    /// failures it takes few rounds: there is one taker, which moves the word from PREEMPT to RETAKING or back, and
-    /// makes a heavy barrier in between.
+    /// PREEMPT and RETAKING become `to`; other values stay. Returns the value that was there. Apart
+    /// from spurious failures it takes few rounds: there is one taker, which moves the word from
+    /// PREEMPT to RETAKING or back, and makes a heavy barrier in between.
     #[inline]
     fn drop_requests(&self, to: Intr) -> Intr {
-        // ORDERING: partner is the CAS to TAKEN in `finish_retake`: the M that lost its P sees what the taker did
-        // before.
+        // ORDERING: partner is the CAS to TAKEN in `finish_retake`: the M that lost its P sees what
+        // the taker did before.
         let mut word = self.intr.load(Ordering::Acquire);
         loop {
             let found = Intr::unpack(word);
             if !matches!(found, Intr::Preempt | Intr::Retaking) {
                 return found;
             }
-            // ORDERING: as a release, partner is a taker's acquire CAS, as in `leave`; on failure as the load above.
+            // ORDERING: as a release, partner is a taker's acquire CAS, as in `leave`; on failure
+            // as the load above.
             match self.intr.compare_exchange_weak(word, to as u32, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return found,
                 Err(now) => word = now,
@@ -218,7 +222,8 @@ impl Owner {
         }
     }
 
-    /// Makes TAKEN NONE: the M has got a new P after it lost the old one. Called by the M, in the runtime.
+    /// Makes TAKEN NONE: the M has got a new P after it lost the old one. Called by the M, in the
+    /// runtime.
     ///
     /// # Panics
     ///
@@ -227,15 +232,17 @@ impl Owner {
         self.leave(Intr::Taken);
     }
 
-    /// Makes the word TAKEN, whatever request was there: the M gives up its P, as the taker that it is itself (a stop
-    /// of the world, a call that must block its thread). Called by the M, in the runtime, with its P.
+    /// Makes the word TAKEN, whatever request was there: the M gives up its P, as the taker that it
+    /// is itself (a stop of the world, a call that must block its thread). Called by the M, in the
+    /// runtime, with its P.
     pub fn surrender(&self, _taker: &mut TakerToken) {
-        // ORDERING: Release, as every TAKEN; nobody else writes the word now: the token keeps other takers out.
+        // ORDERING: Release, as every TAKEN; nobody else writes the word now: the token keeps other
+        // takers out.
         self.intr.store(Intr::Taken as u32, Ordering::Release);
     }
 
-    /// Takes a request to yield off the word, and returns whether there was one. Called by the M, in the runtime,
-    /// with its P.
+    /// Takes a request to yield off the word, and returns whether there was one. Called by the M,
+    /// in the runtime, with its P.
     #[inline]
     #[must_use = "a request taken off the word must be honoured"]
     pub fn take_preempt(&self) -> bool {
@@ -244,14 +251,15 @@ impl Owner {
             && matches!(self.drop_requests(Intr::None), Intr::Preempt | Intr::Retaking)
     }
 
-    /// Forgets a request to yield: it was meant for the goroutine that ran before. Called by `execute`.
+    /// Forgets a request to yield: it was meant for the goroutine that ran before. Called by
+    /// `execute`.
     #[inline]
     pub fn clear_preempt(&self) {
         let _ = self.take_preempt();
     }
 
-    /// Announces a blocking call: the word becomes BLOCKING, which takers leave alone, and a request to yield is
-    /// forgotten. Called by the M, in the runtime, *before* it gives up its P.
+    /// Announces a blocking call: the word becomes BLOCKING, which takers leave alone, and a
+    /// request to yield is forgotten. Called by the M, in the runtime, *before* it gives up its P.
     ///
     /// # Panics
     ///
@@ -263,8 +271,9 @@ impl Owner {
                 Intr::None | Intr::Preempt | Intr::Retaking => {}
                 found => panic!("set_blocking without a P: {found:?}"),
             }
-            // ORDERING: as a release, partner is the acquire of a taker's failed CAS, which then does nothing; the P's
-            // status carries the hand-over. As an acquire, partner is the release of a taker's CAS.
+            // ORDERING: as a release, partner is the acquire of a taker's failed CAS, which then
+            // does nothing; the P's status carries the hand-over. As an acquire, partner is the
+            // release of a taker's CAS.
             match self.intr.compare_exchange_weak(
                 word,
                 Intr::Blocking as u32,
@@ -277,8 +286,8 @@ impl Owner {
         }
     }
 
-    /// Makes BLOCKING NONE: the announced blocking call is over, and the M has a P again (or will sleep in the
-    /// runtime until it has one).
+    /// Makes BLOCKING NONE: the announced blocking call is over, and the M has a P again (or will
+    /// sleep in the runtime until it has one).
     ///
     /// # Panics
     ///
@@ -291,22 +300,24 @@ impl Owner {
     fn leave(&self, from: Intr) {
         let found = self.intr.load(Ordering::Relaxed);
         assert!(found == from as u32, "the M was not {from:?} but {:?}", Intr::unpack(found));
-        // ORDERING: partner is the acquire CAS of a taker that finds this NONE: it sees `in_rt == 1`, or a later exit,
-        // and not an exit from before. (The fence in `enter` would be enough for that, which is why loom can't show
-        // the need; with a membarrier `enter` has no fence.)
+        // ORDERING: partner is the acquire CAS of a taker that finds this NONE: it sees
+        // `in_rt == 1`, or a later exit, and not an exit from before. (The fence in `enter` would
+        // be enough for that, which is why loom can't show the need; with a membarrier `enter` has
+        // no fence.)
         self.intr.store(Intr::None as u32, Ordering::Release);
     }
 
-    /// Asks the goroutine to yield at its next moving call. Returns `false` if the word was not NONE. Called by
-    /// takers.
+    /// Asks the goroutine to yield at its next moving call. Returns `false` if the word was not
+    /// NONE. Called by takers.
     pub fn request_preempt(&self, _taker: &mut TakerToken) -> bool {
         self.taker_cas(Intr::None, Intr::Preempt).is_ok()
     }
 
-    /// Begins to take the P away. `None` if the M lost it already, is in an announced blocking call, or has a retake
-    /// begun that was not finished. Called by takers.
+    /// Begins to take the P away. `None` if the M lost it already, is in an announced blocking
+    /// call, or has a retake begun that was not finished. Called by takers.
     ///
-    /// Begin with all candidates, then call [`barrier::heavy`] once, then [finish](Owner::finish_retake) each.
+    /// Begin with all candidates, then call [`barrier::heavy`] once, then
+    /// [finish](Owner::finish_retake) each.
     #[must_use = "None: there is no P to take here"]
     pub fn begin_retake(&self, _taker: &mut TakerToken) -> Option<Retaking> {
         let mut from = Intr::None;
@@ -319,15 +330,18 @@ impl Owner {
         Some(Retaking(()))
     }
 
-    /// Takes the P if the M is in user code. Called by the taker that began, after a [`barrier::heavy`]. `None`: the M
-    /// is in the runtime, or was meanwhile; it keeps its P, and gets or got the request to yield.
+    /// Takes the P if the M is in user code. Called by the taker that began, after a
+    /// [`barrier::heavy`]. `None`: the M is in the runtime, or was meanwhile; it keeps its P, and
+    /// gets or got the request to yield.
     ///
-    /// `read` is called at the only moment at which the taker can read what belongs to the M (`m.p`): the M is out of
-    /// the runtime and has not lost its P yet. The value that was read is right if it is returned; if the M came in
-    /// meanwhile, it is thrown away (so `read` must load an atomic).
+    /// `read` is called at the only moment at which the taker can read what belongs to the M
+    /// (`m.p`): the M is out of the runtime and has not lost its P yet. The value that was read is
+    /// right if it is returned; if the M came in meanwhile, it is thrown away (so `read` must load
+    /// an atomic).
     ///
-    /// Had `read` been called earlier, the M could have changed its P since; later, the M could have forgotten it
-    /// already. The taker may write to the P and to its link to the M only after `Some`.
+    /// Had `read` been called earlier, the M could have changed its P since; later, the M could
+    /// have forgotten it already. The taker may write to the P and to its link to the M only after
+    /// `Some`.
     #[must_use = "Some: the caller now owns the P"]
     pub fn finish_retake<R>(
         &self,
@@ -349,8 +363,8 @@ impl Owner {
 
     /// A taker's change of the word; on failure what is there instead.
     fn taker_cas(&self, from: Intr, to: Intr) -> Result<(), Intr> {
-        // ORDERING: as an acquire, partner is the M's release when it made the word NONE. As a release, partner is
-        // the M's acquire in `drop_requests`.
+        // ORDERING: as an acquire, partner is the M's release when it made the word NONE. As a
+        // release, partner is the M's acquire in `drop_requests`.
         self.intr
             .compare_exchange(from as u32, to as u32, Ordering::AcqRel, Ordering::Acquire)
             .map(|_| ())

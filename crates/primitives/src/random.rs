@@ -1,12 +1,13 @@
 //! Random numbers that are cheap and good enough to spread thieves and to be fair to the cases of a
 //! select: xorshift64*, without its low half, which is the weaker one.
 //!
-//! Invariant: the state is never 0, which a step maps to 0. Other states are mapped one to one to states
-//! other than 0.
+//! Invariant: the state is never 0, which a step maps to 0. Other states are mapped one to one to
+//! states other than 0.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// A random number generator for one thread. (Two threads that call it at once may get the same number.)
+/// A random number generator for one thread. (Two threads that call it at once may get the same
+/// number.)
 ///
 /// ```
 /// use gosched_primitives::Random;
@@ -18,7 +19,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 pub struct Random(AtomicU64);
 
 impl Random {
-    /// The generator for a seed. (Two seeds that differ only in the lowest bit give the same generator.)
+    /// The generator for a seed. (Two seeds that differ only in the lowest bit give the same
+    /// generator.)
     pub const fn new(seed: u64) -> Random {
         Random(AtomicU64::new(seed | 1))
     }

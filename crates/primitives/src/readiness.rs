@@ -1,23 +1,25 @@
-//! The waiters for a descriptor to become readable or writable (S47), where the operating system reports
-//! *edges*: that something has become ready, once, and not that it still is.
+//! The waiters for a descriptor to become readable or writable (S47), where the operating system
+//! reports *edges*: that something has become ready, once, and not that it still is.
 //!
-//! Each direction counts its edges. A reader notes the count, tries to read, and if nothing is there
-//! waits *unless the count has changed* since it was noted. The argument why no edge is missed: an edge
-//! that is reported before the count was noted belongs to data that the attempt has found. One that is
-//! reported later changes the count, under the lock: before the waiter has queued, and then it does not
-//! wait; or after that, and then it is in the queue and is woken. An edge wakes all waiters for its
-//! direction, since it does not say for how many there is enough.
+//! Each direction counts its edges. A reader notes the count, tries to read, and if nothing is
+//! there waits *unless the count has changed* since it was noted. The argument why no edge is
+//! missed: an edge that is reported before the count was noted belongs to data that the attempt has
+//! found. One that is reported later changes the count, under the lock: before the waiter has
+//! queued, and then it does not wait; or after that, and then it is in the queue and is woken. An
+//! edge wakes all waiters for its direction, since it does not say for how many there is enough.
 //!
-//! A readiness outlives its descriptor and serves the next one. Each use is a *generation*: a report that
-//! comes after the descriptor was closed names an old generation, and changes nothing.
+//! A readiness outlives its descriptor and serves the next one. Each use is a *generation*: a
+//! report that comes after the descriptor was closed names an old generation, and changes nothing.
 //!
 //! Invariants:
 //! - `generation`, the counts and the queues change under the lock only;
-//! - a [`WaitNode`] is in at most one queue, whose links are under that lock; its owner takes it out
-//!   ([`Readiness::forget`]) before the node goes away, unless a report has;
-//! - reports and closes do not touch a node after they have claimed it: its owner may be running already;
-//! - nothing is allocated or freed under the lock: an async task, which has no frame to wait in, brings a
-//!   [`TaskNode`]. The thread that ends its wait gets the node, and may leave it here for the next task.
+//! - a [`WaitNode`] is in at most one queue, whose links are under that lock; its owner takes it
+//!   out ([`Readiness::forget`]) before the node goes away, unless a report has;
+//! - reports and closes do not touch a node after they have claimed it: its owner may be running
+//!   already;
+//! - nothing is allocated or freed under the lock: an async task, which has no frame to wait in,
+//!   brings a [`TaskNode`]. The thread that ends its wait gets the node, and may leave it here for
+//!   the next task.
 
 use core::ptr::{NonNull, null_mut};
 
@@ -43,8 +45,8 @@ pub struct Directions {
     pub read: bool,
     /// There is room.
     pub write: bool,
-    /// The report also says that the stream has ended, or that there is an error or urgent data: see
-    /// [`Edges::are_plain`].
+    /// The report also says that the stream has ended, or that there is an error or urgent data:
+    /// see [`Edges::are_plain`].
     pub special: bool,
 }
 
@@ -68,9 +70,9 @@ const SPECIAL: u64 = 1;
 const ONE_EDGE: u64 = 2;
 
 impl Edges {
-    /// Whether no edge was special. Then a reader that got fewer bytes than it had room for has read everything
-    /// that these edges reported. (Otherwise a last byte, the end or an error may still be there, and will not be
-    /// reported again.)
+    /// Whether no edge was special. Then a reader that got fewer bytes than it had room for has
+    /// read everything that these edges reported. (Otherwise a last byte, the end or an error may
+    /// still be there, and will not be reported again.)
     #[must_use]
     pub fn are_plain(self) -> bool {
         self.0 & SPECIAL == 0
@@ -133,7 +135,8 @@ unsafe impl<W> Linked for TaskNode<W> {
     }
 }
 
-/// Nodes of tasks, in the order in which they came. Empty it before it is dropped, or the nodes are leaked.
+/// Nodes of tasks, in the order in which they came. Empty it before it is dropped, or the nodes are
+/// leaked.
 #[must_use = "the nodes of a dropped list are lost"]
 pub struct Tasks<W>(List<TaskNode<W>>);
 
@@ -192,7 +195,8 @@ pub enum Woken<W> {
 struct DirectionQueue<W> {
     waiting: DoubleList<WaitNode<W>>,
     tasks: Tasks<W>,
-    /// Nodes for the tasks that wait next: as many as reports have given back and no task has taken yet.
+    /// Nodes for the tasks that wait next: as many as reports have given back and no task has taken
+    /// yet.
     spent: Tasks<W>,
 }
 
@@ -201,14 +205,14 @@ impl<W> DirectionQueue<W> {
         DirectionQueue { waiting: DoubleList::new(), tasks: Tasks::new(), spent: Tasks::new() }
     }
 
-    /// Empties the queue. Gives the waiters whose wait this ends to `sink`, and keeps the nodes that come back.
-    /// Returns how many left the queue.
+    /// Empties the queue. Gives the waiters whose wait this ends to `sink`, and keeps the nodes
+    /// that come back. Returns how many left the queue.
     fn wake_all(&mut self, outcome: Outcome, sink: &mut impl Sink<W>) -> usize {
         let mut left = 0;
         while let Some(node) = self.waiting.pop_front() {
             left += 1;
-            // SAFETY: its owner takes the lock before it frees the node, unless its claim is won here;
-            // after that the node is not touched.
+            // SAFETY: its owner takes the lock before it frees the node, unless its claim is won
+            // here; after that the node is not touched.
             if let Some(waiter) = unsafe { node.as_ref() }.claim.claim(outcome) {
                 let none = sink(Woken::Waiter(waiter));
                 debug_assert!(none.is_none());
@@ -224,7 +228,8 @@ impl<W> DirectionQueue<W> {
     }
 }
 
-/// Gets each waiter that is to be woken. A task's node that it returns is kept for the next task that waits there.
+/// Gets each waiter that is to be woken. A task's node that it returns is kept for the next task
+/// that waits there.
 pub trait Sink<W>: FnMut(Woken<W>) -> Option<Box<TaskNode<W>>> {}
 
 impl<W, F: FnMut(Woken<W>) -> Option<Box<TaskNode<W>>>> Sink<W> for F {}
@@ -283,8 +288,8 @@ impl<W> Readiness<W> {
         }
     }
 
-    /// The generation of the present use. Read under the lock, or by whoever has got this state from
-    /// the last user: it changes under the lock.
+    /// The generation of the present use. Read under the lock, or by whoever has got this state
+    /// from the last user: it changes under the lock.
     pub fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
@@ -292,8 +297,8 @@ impl<W> Readiness<W> {
     /// How many edges there were in `direction`. To be called *before* an attempt to read or write.
     #[inline]
     pub fn edges(&self, direction: Direction) -> Edges {
-        // ORDERING: Acquire pairs with the Release in `count_edge`: an edge that is counted here was reported before
-        // the attempt that follows.
+        // ORDERING: Acquire pairs with the Release in `count_edge`: an edge that is counted here
+        // was reported before the attempt that follows.
         Edges(self.edges[direction as usize].load(Ordering::Acquire))
     }
 
@@ -305,8 +310,8 @@ impl<W> Readiness<W> {
         edges.store(counted | if special { SPECIAL } else { 0 }, Ordering::Release);
     }
 
-    /// Returns the right to wait for the next edge; `None` if there was one since `seen`, or if the descriptor was
-    /// closed.
+    /// Returns the right to wait for the next edge; `None` if there was one since `seen`, or if the
+    /// descriptor was closed.
     pub fn wait_unless_changed(
         &self,
         generation: u32,
@@ -318,9 +323,9 @@ impl<W> Readiness<W> {
         same.then(|| MayQueue { queues, direction })
     }
 
-    /// Takes a report of the operating system: ends the waits for `directions` with `outcome`, and gives the waiters
-    /// to `sink`, under the lock. Returns how many left the queues; that includes nodes whose wait somebody else has
-    /// ended.
+    /// Takes a report of the operating system: ends the waits for `directions` with `outcome`, and
+    /// gives the waiters to `sink`, under the lock. Returns how many left the queues; that includes
+    /// nodes whose wait somebody else has ended.
     pub fn report(
         &self,
         generation: u32,
@@ -335,8 +340,9 @@ impl<W> Readiness<W> {
         self.wake(&mut queues, directions, outcome, &mut sink)
     }
 
-    /// Begins the next generation, because the descriptor is closed or was never opened: ends all waits with
-    /// `outcome`, as [`report`](Readiness::report) does. The nodes kept for tasks go to `sink`, too.
+    /// Begins the next generation, because the descriptor is closed or was never opened: ends all
+    /// waits with `outcome`, as [`report`](Readiness::report) does. The nodes kept for tasks go to
+    /// `sink`, too.
     pub fn renew(&self, outcome: Outcome, mut sink: impl Sink<W>) -> usize {
         let mut queues = self.queues.lock();
         self.generation.store(self.generation().wrapping_add(1), Ordering::Relaxed);
@@ -371,8 +377,8 @@ impl<W> Readiness<W> {
         left
     }
 
-    /// Takes out a node whose wait has ended; `true` if it was still queued. Called by its owner, which may free the
-    /// node afterwards.
+    /// Takes out a node whose wait has ended; `true` if it was still queued. Called by its owner,
+    /// which may free the node afterwards.
     pub fn forget(&self, direction: Direction, node: &WaitNode<W>) -> bool {
         // SAFETY: its owner queued it here and nowhere else.
         unsafe { self.queues.lock()[direction as usize].waiting.remove(node) }
@@ -408,8 +414,8 @@ impl<W> MayQueue<'_, W> {
         self.queues[self.direction as usize].spent.pop()
     }
 
-    /// Queues an async task and releases the lock. If there is one that is the `same`, the new task takes its place,
-    /// and a node with the old task is returned.
+    /// Queues an async task and releases the lock. If there is one that is the `same`, the new task
+    /// takes its place, and a node with the old task is returned.
     pub fn enqueue_task(
         mut self,
         mut node: Box<TaskNode<W>>,

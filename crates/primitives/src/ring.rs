@@ -13,10 +13,10 @@
 //!
 //! Invariants:
 //! - `0 <= tail - head <= CAP`, in wrapping arithmetic; `head` and `tail` only grow;
-//! - only the owner writes slots, and only outside `[head, tail)`; so if a taker's CAS on `head` succeeds, it took
-//!   what it read; if not, it throws that away;
-//! - a slot is never cleared: an old index leads to an old pointer, which is why [`RingOwner::peek`] is for
-//!   prefetching only.
+//! - only the owner writes slots, and only outside `[head, tail)`; so if a taker's CAS on `head`
+//!   succeeds, it took what it read; if not, it throws that away;
+//! - a slot is never cleared: an old index leads to an old pointer, which is why
+//!   [`RingOwner::peek`] is for prefetching only.
 //!
 //! The owner is the M that holds the P. [`RingOwner`] is that possession as a value.
 
@@ -83,26 +83,28 @@ impl<T, const CAP: usize> Ring<T, CAP> {
     /// The number of queued nodes at some moment during the call.
     #[doc(alias = "runqsize")]
     pub fn len(&self) -> usize {
-        // ORDERING: head before tail. A taker that moved the head had seen the tail; whoever acquires its head sees
-        // that tail or a later one, so the difference is never negative. Partners are `advance_head` and `publish`.
+        // ORDERING: head before tail. A taker that moved the head had seen the tail; whoever
+        // acquires its head sees that tail or a later one, so the difference is never negative.
+        // Partners are `advance_head` and `publish`.
         let head = self.head.load(Ordering::Acquire);
         let tail = self.tail.load(Ordering::Acquire);
         (tail.wrapping_sub(head) as usize).min(CAP)
     }
 
-    /// Whether nothing is queued at some moment during the call. Not enough for going to sleep: that is
-    /// [`has_work`](Ring::has_work).
+    /// Whether nothing is queued at some moment during the call. Not enough for going to sleep:
+    /// that is [`has_work`](Ring::has_work).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether something is queued, with the ordering that the second look of the wake-up protocol needs (README.md).
-    /// Call [`NextSlot::is_empty`](crate::NextSlot::is_empty) first. May report work that is gone, never miss any.
+    /// Whether something is queued, with the ordering that the second look of the wake-up protocol
+    /// needs (README.md). Call [`NextSlot::is_empty`](crate::NextSlot::is_empty) first. May report
+    /// work that is gone, never miss any.
     pub fn has_work(&self) -> bool {
         let head = self.head.load(Ordering::Relaxed);
-        // ORDERING: partner is `publish_fence` after `push`: a tail stored before that fence is seen by a load that
-        // follows the spinner's RMW on `IdleWord` in the total order. A head that is older than the tail can only
-        // make the ring look fuller than it is.
+        // ORDERING: partner is `publish_fence` after `push`: a tail stored before that fence is
+        // seen by a load that follows the spinner's RMW on `IdleWord` in the total order. A head
+        // that is older than the tail can only make the ring look fuller than it is.
         let tail = self.tail.load(Ordering::SeqCst);
         head != tail
     }
@@ -111,8 +113,9 @@ impl<T, const CAP: usize> Ring<T, CAP> {
     ///
     /// # Safety
     ///
-    /// There is at most one owner at a time: every use of an earlier one happens before every use of this one.
-    /// Whatever is pushed through it is in no other queue and stays valid until it is taken.
+    /// There is at most one owner at a time: every use of an earlier one happens before every use
+    /// of this one. Whatever is pushed through it is in no other queue and stays valid until it is
+    /// taken.
     #[inline]
     pub unsafe fn owner(&self) -> RingOwner<'_, T, CAP> {
         RingOwner { ring: self, not_sync: PhantomData }
@@ -131,8 +134,8 @@ impl<T, const CAP: usize> Ring<T, CAP> {
     /// Takes `[head, head + n)` if the head has not moved.
     #[inline]
     fn advance_head(&self, head: u32, n: u32) -> Result<(), Lost> {
-        // ORDERING: partner is the owner's acquire load of head in `room`: our reads of the slots come before it
-        // overwrites them. On failure nothing is used, so `Relaxed`.
+        // ORDERING: partner is the owner's acquire load of head in `room`: our reads of the slots
+        // come before it overwrites them. On failure nothing is used, so `Relaxed`.
         self.head
             .compare_exchange(head, head.wrapping_add(n), Ordering::Release, Ordering::Relaxed)
             .map(|_| ())
@@ -167,15 +170,16 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
     /// How many slots may be written from `tail` on.
     #[inline]
     fn room(&self, tail: u32) -> u32 {
-        // ORDERING: partner is the CAS in `advance_head`: a taker of a slot has read it before we overwrite it.
+        // ORDERING: partner is the CAS in `advance_head`: a taker of a slot has read it before we
+        // overwrite it.
         CAP as u32 - tail.wrapping_sub(self.ring.head.load(Ordering::Acquire))
     }
 
     /// Makes everything up to `tail` takeable.
     #[inline]
     fn publish(&self, tail: u32) {
-        // ORDERING: partner is the acquire load of tail in `grab`: a thief that sees the tail sees the slots below it
-        // and what was written to their nodes.
+        // ORDERING: partner is the acquire load of tail in `grab`: a thief that sees the tail sees
+        // the slots below it and what was written to their nodes.
         self.ring.tail.store(tail, Ordering::Release);
     }
 
@@ -213,8 +217,8 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
         }
     }
 
-    /// The node that [`pop`](RingOwner::pop) will probably return after `k` other ones, for prefetching. It may be
-    /// running elsewhere, or dead: the pointer must not be dereferenced.
+    /// The node that [`pop`](RingOwner::pop) will probably return after `k` other ones, for
+    /// prefetching. It may be running elsewhere, or dead: the pointer must not be dereferenced.
     #[inline]
     pub fn peek(&self, k: u32) -> Option<NonNull<T>> {
         let head = self.ring.head.load(Ordering::Relaxed);
@@ -224,8 +228,8 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
         NonNull::new(self.ring.read(head.wrapping_add(k)))
     }
 
-    /// Moves the oldest `n - n/2` of the victim's `n` nodes straight into this ring, except the last of them, which
-    /// is returned, to be run; `None` if there was nothing.
+    /// Moves the oldest `n - n/2` of the victim's `n` nodes straight into this ring, except the
+    /// last of them, which is returned, to be run; `None` if there was nothing.
     ///
     /// # Panics
     ///
@@ -247,12 +251,14 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
         NonNull::new(self.ring.read(last))
     }
 
-    /// Copies half of the victim's nodes behind this ring's `tail`, unpublished. Returns how many, at least 1.
+    /// Copies half of the victim's nodes behind this ring's `tail`, unpublished. Returns how many,
+    /// at least 1.
     #[doc(alias = "runqgrab")]
     fn grab(&self, victim: &Ring<T, CAP>, tail: u32) -> Option<u32> {
         loop {
-            // ORDERING: head before tail (an old head with a new tail is noticed below, the reverse would not be).
-            // The partner of the head's is `advance_head`, that of the tail's is `publish`.
+            // ORDERING: head before tail (an old head with a new tail is noticed below, the reverse
+            // would not be). The partner of the head's is `advance_head`, that of the tail's is
+            // `publish`.
             let from = victim.head.load(Ordering::Acquire);
             let available = victim.tail.load(Ordering::Acquire).wrapping_sub(from);
             if available == 0 {
@@ -276,11 +282,12 @@ impl<'r, T, const CAP: usize> RingOwner<'r, T, CAP> {
 }
 
 impl<T: Linked, const CAP: usize> RingOwner<'_, T, CAP> {
-    /// Makes room in a full ring (S21): takes its oldest half, shuffles it together with `extra`, and returns the
-    /// `CAP/2 + 1` nodes as one batch. `None` if thieves have made room meanwhile: push again.
+    /// Makes room in a full ring (S21): takes its oldest half, shuffles it together with `extra`,
+    /// and returns the `CAP/2 + 1` nodes as one batch. `None` if thieves have made room meanwhile:
+    /// push again.
     ///
-    /// `order(bound)` returns a random index below `bound`; pass [`keep_order`] to keep the order. It is called
-    /// after the half is taken, once for each node but the first.
+    /// `order(bound)` returns a random index below `bound`; pass [`keep_order`] to keep the order.
+    /// It is called after the half is taken, once for each node but the first.
     ///
     /// Works inside the ring's own slots, so it needs no array on what may be a small stack.
     #[doc(alias = "runqputslow")]
@@ -293,8 +300,8 @@ impl<T: Linked, const CAP: usize> RingOwner<'_, T, CAP> {
             return None;
         }
         ring.advance_head(head, half).ok()?;
-        // From here to the next push the slots [head, head + half) are private: they are outside of the ring's new
-        // [head, tail), and only the owner writes slots.
+        // From here to the next push the slots [head, head + half) are private: they are outside of
+        // the ring's new [head, tail), and only the owner writes slots.
         let mut extra = extra.as_ptr();
         for i in 1..=half {
             let j = order(i as usize + 1) as u32;
@@ -314,15 +321,16 @@ impl<T: Linked, const CAP: usize> RingOwner<'_, T, CAP> {
         let mut batch = List::new();
         let taken = (0..half).map(|i| ring.read(head.wrapping_add(i))).chain([extra]);
         for node in taken.filter_map(NonNull::new) {
-            // SAFETY: the node was in the ring (or was to be) and is now ours alone; it is valid by the contract of
-            // `Ring::owner`.
+            // SAFETY: the node was in the ring (or was to be) and is now ours alone; it is valid by
+            // the contract of `Ring::owner`.
             unsafe { batch.push_back(node) };
         }
         Some(batch)
     }
 }
 
-/// The `order` for [`RingOwner::overflow`] that keeps the order: returns the last of `bound` places.
+/// The `order` for [`RingOwner::overflow`] that keeps the order: returns the last of `bound`
+/// places.
 pub const fn keep_order(bound: usize) -> usize {
     bound - 1
 }

@@ -1,4 +1,5 @@
-//! The status word of something that can be parked and readied (a G), and the bit that locks it for a scan (S1, D3).
+//! The status word of something that can be parked and readied (a G), and the bit that locks it for
+//! a scan (S1, D3).
 //!
 //! ```text
 //!            spawn            execute            exit
@@ -14,16 +15,18 @@
 //!                      └────────────────────────────────┘
 //! ```
 //!
-//! (Dead becomes Running again for a moment when the end of a task turns out to need user code.) `Blocking` is a running
-//! G in an announced blocking call.
+//! (Dead becomes Running again for a moment when the end of a task turns out to need user code.)
+//! `Blocking` is a running G in an announced blocking call.
 //!
 //! Invariants:
-//! - Every change of the status is a compare-and-swap; if it finds an unexpected status, it changes nothing and
-//!   returns that status.
-//! - A G's registers are saved between `Parking` and the status that follows. A `ready` that meets `Parking` must
-//!   therefore not run the G: it only leaves a mark, and the post-switch step, which runs on another stack, enqueues.
-//! - While the scan bit is set nobody changes the status: anyone who wants to spins. So the scanner that set it may
-//!   read what the status guards (name, wait reason, saved registers of a waiting G).
+//! - Every change of the status is a compare-and-swap; if it finds an unexpected status, it changes
+//!   nothing and returns that status.
+//! - A G's registers are saved between `Parking` and the status that follows. A `ready` that meets
+//!   `Parking` must therefore not run the G: it only leaves a mark, and the post-switch step, which
+//!   runs on another stack, enqueues.
+//! - While the scan bit is set nobody changes the status: anyone who wants to spins. So the scanner
+//!   that set it may read what the status guards (name, wait reason, saved registers of a waiting
+//!   G).
 
 use crate::sync::{AtomicU32, Ordering, relax};
 
@@ -63,7 +66,8 @@ impl Status {
         }
     }
 
-    /// Whether it runs, will run without a `ready`, or has not finished parking (so it may have been readied).
+    /// Whether it runs, will run without a `ready`, or has not finished parking (so it may have
+    /// been readied).
     pub fn can_run(self) -> bool {
         !matches!(self, Status::Idle | Status::Waiting | Status::Dead)
     }
@@ -127,16 +131,17 @@ impl StatusWord {
     /// The status now, scan bit aside.
     #[inline]
     pub fn get(&self) -> Status {
-        // ORDERING: Acquire pairs with the AcqRel of `transition`: a thread that sees a status sees what was written
-        // before it was set.
+        // ORDERING: Acquire pairs with the AcqRel of `transition`: a thread that sees a status sees
+        // what was written before it was set.
         Status::from_bits(self.0.load(Ordering::Acquire))
     }
 
     /// Changes `from` into `to`, or returns the status that it found instead.
     #[inline]
     pub fn transition(&self, from: Status, to: Status) -> Result<(), Status> {
-        // ORDERING: AcqRel. Release publishes what the former owner wrote (registers, fields), Acquire receives it;
-        // the partner is the next `transition`, `ready`, `finish_parking` or `get` of this word.
+        // ORDERING: AcqRel. Release publishes what the former owner wrote (registers, fields),
+        // Acquire receives it; the partner is the next `transition`, `ready`, `finish_parking` or
+        // `get` of this word.
         match self.0.compare_exchange(from as u32, to as u32, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(found) => self.transition_slow(from, to, found),
@@ -160,16 +165,16 @@ impl StatusWord {
         }
     }
 
-    /// Wakes the G: `Waiting` becomes `Runnable`, `Parking` becomes `ParkingReady`. Any other status is a bug of the
-    /// caller, and is returned.
+    /// Wakes the G: `Waiting` becomes `Runnable`, `Parking` becomes `ParkingReady`. Any other
+    /// status is a bug of the caller, and is returned.
     #[inline]
     pub fn ready(&self) -> Result<Readied, Status> {
         match self.transition(Status::Waiting, Status::Runnable) {
             Ok(()) => Ok(Readied::Enqueue),
             Err(Status::Parking) => match self.transition(Status::Parking, Status::ParkingReady) {
                 Ok(()) => Ok(Readied::LeftMark),
-                // The post-switch step came in between. It can do so only once: a G that was not readied can't begin
-                // to park again.
+                // The post-switch step came in between. It can do so only once: a G that was not
+                // readied can't begin to park again.
                 Err(Status::Waiting) => {
                     self.transition(Status::Waiting, Status::Runnable).map(|()| Readied::Enqueue)
                 }
@@ -204,7 +209,8 @@ impl StatusWord {
                 found = self.0.load(Ordering::Relaxed);
                 continue;
             }
-            // ORDERING: Acquire pairs with the Release half of `transition`: the fields the status guards are seen.
+            // ORDERING: Acquire pairs with the Release half of `transition`: the fields the status
+            // guards are seen.
             match self.0.compare_exchange(found, found | SCAN, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Some(Scan { word: self, status }),
                 Err(now) => found = now,
@@ -213,8 +219,8 @@ impl StatusWord {
     }
 }
 
-/// Evidence that a status is locked against changes, until this is dropped. Hold it for moments only: the owner
-/// spins.
+/// Evidence that a status is locked against changes, until this is dropped. Hold it for moments
+/// only: the owner spins.
 #[derive(Debug)]
 pub struct Scan<'a> {
     word: &'a StatusWord,
@@ -230,7 +236,8 @@ impl Scan<'_> {
 
 impl Drop for Scan<'_> {
     fn drop(&mut self) {
-        // ORDERING: Release pairs with the Acquire half of `transition`: our reads come before the owner's writes.
+        // ORDERING: Release pairs with the Acquire half of `transition`: our reads come before the
+        // owner's writes.
         self.word.0.store(self.status as u32, Ordering::Release);
     }
 }

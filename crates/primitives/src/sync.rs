@@ -2,12 +2,13 @@
 //!
 //! Everything in the crate that loom checks takes its atomics, fences, cells of links and the futex
 //! from here (`random.rs` has nothing to check). Natively they are std's and the kernel's; under
-//! `--cfg loom` they are loom's, and the futex is a mutex and a condition variable with the kernel's
-//! semantics (compare and sleep in one step), so that the code above it is checked unchanged.
+//! `--cfg loom` they are loom's, and the futex is a mutex and a condition variable with the
+//! kernel's semantics (compare and sleep in one step), so that the code above it is checked
+//! unchanged.
 //!
-//! Invariant: outside this file and `barrier.rs` the code depends on `cfg(loom)` only where loom has no
-//! clock (`note.rs`), where a bounded spin would only multiply its interleavings (`lock.rs`), and where
-//! unit tests or the kernel are left out.
+//! Invariant: outside this file and `barrier.rs` the code depends on `cfg(loom)` only where loom
+//! has no clock (`note.rs`), where a bounded spin would only multiply its interleavings
+//! (`lock.rs`), and where unit tests or the kernel are left out.
 
 #[cfg(loom)]
 pub(crate) use loom::cell::Cell;
@@ -20,7 +21,8 @@ pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Orderi
 
 use std::time::Duration;
 
-/// Declares a `const fn` that is a plain `fn` under loom, whose atomics cannot be made at compile time.
+/// Declares a `const fn` that is a plain `fn` under loom, whose atomics cannot be made at compile
+/// time.
 macro_rules! const_fn {
     ($(#[$meta:meta])* $vis:vis const fn $($rest:tt)*) => {
         #[cfg(not(loom))]
@@ -34,8 +36,8 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
-/// Keeps two words that different threads write on different pairs of cache lines (the prefetcher of x86 and the
-/// cache lines of some aarch64 CPUs have 128 bytes).
+/// Keeps two words that different threads write on different pairs of cache lines (the prefetcher
+/// of x86 and the cache lines of some aarch64 CPUs have 128 bytes).
 #[repr(align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);
 
@@ -69,14 +71,16 @@ pub(crate) fn relax() {
     loom::thread::yield_now();
 }
 
-/// Comes between the `SeqCst` write and the `SeqCst` load of a store-then-load race ("Dekker"): I publish, then
-/// check whether you sleep; you announce that you sleep, then check whether I published.
+/// Comes between the `SeqCst` write and the `SeqCst` load of a store-then-load race ("Dekker"): I
+/// publish, then check whether you sleep; you announce that you sleep, then check whether I
+/// published.
 ///
-/// Natively this is nothing. Both sides write and read by `SeqCst` operations, so all four are in the single total
-/// order of these, and the two loads cannot both come before the other side's write. loom (0.7) does not build that
-/// order: it treats `SeqCst` accesses as `AcqRel` and only `SeqCst` fences as ordered. The fence under loom adds what
-/// the language promises, and no more, as long as it comes only after a `SeqCst` write: right after it, or, where the
-/// caller makes the write, before the load (`Keeper::watch_for`, `Keeper::rouse`, `Dormant::wake_up_after`).
+/// Natively this is nothing. Both sides write and read by `SeqCst` operations, so all four are in
+/// the single total order of these, and the two loads cannot both come before the other side's
+/// write. loom (0.7) does not build that order: it treats `SeqCst` accesses as `AcqRel` and only
+/// `SeqCst` fences as ordered. The fence under loom adds what the language promises, and no more,
+/// as long as it comes only after a `SeqCst` write: right after it, or, where the caller makes the
+/// write, before the load (`Keeper::watch_for`, `Keeper::rouse`, `Dormant::wake_up_after`).
 #[inline(always)]
 pub(crate) fn dekker_fence() {
     #[cfg(loom)]
@@ -85,8 +89,9 @@ pub(crate) fn dekker_fence() {
 }
 
 /// The fence for a publisher whose last write to a queue was *not* `SeqCst`: the tail of a ring
-/// ([`RingOwner::push`](crate::RingOwner::push)) or a list behind a lock. It goes between that write and the look at
-/// [`IdleWord`](crate::IdleWord); after [`NextSlot::replace`](crate::NextSlot::replace) it is not needed.
+/// ([`RingOwner::push`](crate::RingOwner::push)) or a list behind a lock. It goes between that
+/// write and the look at [`IdleWord`](crate::IdleWord); after
+/// [`NextSlot::replace`](crate::NextSlot::replace) it is not needed.
 ///
 /// ```
 /// # use gosched_primitives::{IdleWord, Ring, sync};
@@ -102,15 +107,15 @@ pub(crate) fn dekker_fence() {
 /// ```
 #[inline]
 pub fn publish_fence() {
-    // ORDERING: partner is the `SeqCst` RMW of a spinner that gives up (`IdleWord::stop_spinning`, `p_idle`),
-    // after which it loads the tails `SeqCst` (`Ring::has_work`).
+    // ORDERING: partner is the `SeqCst` RMW of a spinner that gives up (`IdleWord::stop_spinning`,
+    // `p_idle`), after which it loads the tails `SeqCst` (`Ring::has_work`).
     fence(Ordering::SeqCst);
 }
 
 /// A 32-bit word and the kernel's two operations on it.
 ///
-/// The kernel's `FUTEX_WAIT` compares and goes to sleep in one step with respect to `FUTEX_WAKE` on the same word;
-/// the callers rely on nothing else. Wake-ups may be spurious.
+/// The kernel's `FUTEX_WAIT` compares and goes to sleep in one step with respect to `FUTEX_WAKE` on
+/// the same word; the callers rely on nothing else. Wake-ups may be spurious.
 pub(crate) struct Futex {
     pub(crate) word: AtomicU32,
     #[cfg(loom)]
@@ -153,7 +158,8 @@ impl Futex {
         }
     }
 
-    /// As the kernel: compares and sleeps under the bucket's lock. A timed wait may time out at once.
+    /// As the kernel: compares and sleeps under the bucket's lock. A timed wait may time out at
+    /// once.
     pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
         let bucket = self.bucket.lock().unwrap();
         if self.word.load(Ordering::Relaxed) != expected {

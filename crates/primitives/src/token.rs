@@ -1,10 +1,10 @@
 //! The park token of one incarnation of a reusable thing (`park`/`unpark` with std's semantics).
 //!
-//! The word holds the incarnation's id beside the token, so a late `unpark` for one that is gone finds another id
-//! and does nothing: the memory is never freed, and an id is never used again.
+//! The word holds the incarnation's id beside the token, so a late `unpark` for one that is gone
+//! finds another id and does nothing: the memory is never freed, and an id is never used again.
 //!
-//! Invariant: only the owner sets `PARKED`, when it parks, and exactly one CAS clears it, whose winner must wake the
-//! owner. So the owner is woken once per `PARKED`.
+//! Invariant: only the owner sets `PARKED`, when it parks, and exactly one CAS clears it, whose
+//! winner must wake the owner. So the owner is woken once per `PARKED`.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -69,7 +69,8 @@ impl TokenWord {
     /// Takes the token if it is there.
     #[inline]
     pub fn consume(&self, id: u64) -> Token {
-        // ORDERING: Acquire pairs with the Release in `unpark`: what was done before the `unpark` is seen.
+        // ORDERING: Acquire pairs with the Release in `unpark`: what was done before the `unpark`
+        // is seen.
         let took = self.0.compare_exchange(
             word(id, NOTIFIED),
             word(id, EMPTY),
@@ -82,8 +83,8 @@ impl TokenWord {
     /// Announces that the owner parks. `Consumed`: there was a token, so it must not park.
     #[inline]
     pub fn park(&self, id: u64) -> Token {
-        // ORDERING: Release pairs with the Acquire of the `unpark` that clears PARKED: it sees the owner's
-        // parking status and must wake it.
+        // ORDERING: Release pairs with the Acquire of the `unpark` that clears PARKED: it sees the
+        // owner's parking status and must wake it.
         match self.0.compare_exchange(word(id, EMPTY), word(id, PARKED), Ordering::Release, Ordering::Relaxed)
         {
             Ok(_) => Token::Absent,
@@ -91,8 +92,9 @@ impl TokenWord {
         }
     }
 
-    /// Takes back a `park` whose time ran out. `Absent`: it was taken back, and the caller must wake the owner, once.
-    /// `Consumed`: an `unpark` came first and wakes it, or the owner is not parked.
+    /// Takes back a `park` whose time ran out. `Absent`: it was taken back, and the caller must
+    /// wake the owner, once. `Consumed`: an `unpark` came first and wakes it, or the owner is not
+    /// parked.
     #[inline]
     pub fn retract(&self, id: u64) -> Token {
         // ORDERING: Acquire pairs with the Release of `park`: the owner's parking status is seen.
@@ -113,8 +115,9 @@ impl TokenWord {
                 PARKED => (word(id, EMPTY), Unpark::Wake),
                 _ => (word(id, NOTIFIED), Unpark::Nothing),
             };
-            // ORDERING: Release pairs with `consume`; Acquire with `park`. A token that is there already is
-            // written again, so that this unpark too is ordered before the park that consumes it.
+            // ORDERING: Release pairs with `consume`; Acquire with `park`. A token that is there
+            // already is written again, so that this unpark too is ordered before the park that
+            // consumes it.
             match self.0.compare_exchange_weak(found, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return duty,
                 Err(now) => found = now,

@@ -1,10 +1,11 @@
-//! Model of a claim: of several parties that end a wait exactly one wins, wakes the waiter once, and hands over what it
-//! wrote before.
+//! Model of a claim: of several parties that end a wait exactly one wins, wakes the waiter once,
+//! and hands over what it wrote before.
 //!
 //! Seen to fail (2026-11-15):
-//! - `claim` by a load and a store instead of a compare-and-swap: the waiter is woken twice (`Note::wake` panics), or the
-//!   outcome is not the winner's;
-//! - `claim` `Relaxed` (and `outcome` too): the owner that polls does not see what the winner wrote.
+//! - `claim` by a load and a store instead of a compare-and-swap: the waiter is woken twice
+//!   (`Note::wake` panics), or the outcome is not the winner's;
+//! - `claim` `Relaxed` (and `outcome` too): the owner that polls does not see what the winner
+//!   wrote.
 
 #![cfg(loom)]
 
@@ -21,7 +22,8 @@ struct Model {
     slots: [UnsafeCell<usize>; 3],
 }
 
-// SAFETY: a slot is written by its party before it claims, and read by the owner if that party won: what is checked.
+// SAFETY: a slot is written by its party before it claims, and read by the owner if that party won:
+// what is checked.
 unsafe impl Sync for Model {}
 // SAFETY: as above.
 unsafe impl Send for Model {}

@@ -3,7 +3,8 @@
 //! Seen to fail (2026-11-15):
 //! - `sleep_unless` does not check after it has announced that it sleeps (deadlock);
 //! - `wake_up` without a fence before its load (deadlock);
-//! - `sleep_unless` returns though somebody has won the CAS, and leaves the note set ("double wakeup");
+//! - `sleep_unless` returns though somebody has won the CAS, and leaves the note set ("double
+//!   wakeup");
 //! - the same after a time-out: `up_when_needed_after_a_time_out`.
 
 #![cfg(loom)]
@@ -16,7 +17,8 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use support::check;
 
-/// Two threads need it, one after the other or at once: it wakes for both, and sleeps on a clear note each time.
+/// Two threads need it, one after the other or at once: it wakes for both, and sleeps on a clear
+/// note each time.
 #[test]
 fn up_when_needed() {
     check(4, || {

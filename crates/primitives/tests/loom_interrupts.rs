@@ -1,13 +1,15 @@
-//! Model of a wait under a context: its end against another party that ends the wait, and against the waiter that comes
-//! and goes. The wait ends once, by whoever won; and nobody ends a later wait of the same ticket that was never listed,
-//! which is how a touch after the waiter's frame is gone would show.
+//! Model of a wait under a context: its end against another party that ends the wait, and against
+//! the waiter that comes and goes. The wait ends once, by whoever won; and nobody ends a later wait
+//! of the same ticket that was never listed, which is how a touch after the waiter's frame is gone
+//! would show.
 //!
 //! Seen to fail (2026-11-16):
-//! - `unregister` that does nothing: the process crashes (the ender walks into a frame that is gone);
-//! - `end` that claims after it has released the lock: `a_later_wait_is_not_interrupted` (the second wait ends by the
-//!   context);
-//! - `end` that does not set `over`, or `register` that does not check it: `the_end_is_never_missed`
-//!   hangs;
+//! - `unregister` that does nothing: the process crashes (the ender walks into a frame that is
+//!   gone);
+//! - `end` that claims after it has released the lock: `a_later_wait_is_not_interrupted` (the
+//!   second wait ends by the context);
+//! - `end` that does not set `over`, or `register` that does not check it:
+//!   `the_end_is_never_missed` hangs;
 //! - `unregister` that does not lock (2026-11-18): loom reports concurrent writes to the links.
 
 #![cfg(loom)]
@@ -46,7 +48,8 @@ impl Frame {
         let place = Interrupt::new(&self.claim);
         self.claim.put(self.note.clone());
         publish();
-        // SAFETY: the place stays in this frame until it was unregistered, or the end has claimed and woken.
+        // SAFETY: the place stays in this frame until it was unregistered, or the end has claimed
+        // and woken.
         let parks = match unsafe { context.register(&place) } {
             Registration::Listed => true,
             Registration::Over => self.claim.claim(INTERRUPTED).is_none(),
@@ -104,8 +107,8 @@ fn the_end_is_never_missed() {
     });
 }
 
-/// The end and another party: one of them wins. The ticket is then used for a wait that is not under the context: only its
-/// own party ends that.
+/// The end and another party: one of them wins. The ticket is then used for a wait that is not
+/// under the context: only its own party ends that.
 #[test]
 fn a_later_wait_is_not_interrupted() {
     check(3, || {

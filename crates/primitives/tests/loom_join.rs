@@ -1,11 +1,13 @@
-//! Model of the join word: the end of a task against its handle, which waits, comes late or goes away. The result is seen
-//! and taken once, the waiter is woken, and exactly one side frees the header, after the other is through with it.
+//! Model of the join word: the end of a task against its handle, which waits, comes late or goes
+//! away. The result is seen and taken once, the waiter is woken, and exactly one side frees the
+//! header, after the other is through with it.
 //!
 //! Seen to fail (2026-11-15):
 //! - `finish` `Relaxed`: all tests (the result is not visible);
-//! - a boxed waiter without FINISHING, `finish_waking` `Relaxed`, or a `release` that always claims the header:
-//!   `a_boxed_waiter_joins` and `the_handle_waits_…` (the header freed under the task);
-//! - `detach` by a store instead of its CAS: `the_handle_goes_away` and `the_handle_waits_…` (never freed).
+//! - a boxed waiter without FINISHING, `finish_waking` `Relaxed`, or a `release` that always claims
+//!   the header: `a_boxed_waiter_joins` and `the_handle_waits_…` (the header freed under the task);
+//! - `detach` by a store instead of its CAS: `the_handle_goes_away` and `the_handle_waits_…` (never
+//!   freed).
 //!
 //! Seen to fail (2026-11-18): `abandon` by a store, or `finish` that takes an orphan for a waiter:
 //! `the_handle_goes_away_and_somebody_is_told_…`.

@@ -4,12 +4,12 @@
 //! - `keep` without its second look: `an_earlier_timer_is_not_slept_through` (deadlock);
 //! - `watch_for` without a fence before its load: the same test (deadlock);
 //! - `interrupt` does not wake: `keepers_come_and_go` (deadlock);
-//! - `keep` frees the place (a swap to NOBODY) before it waits for the wake-up and clears the note: the same test
-//!   (deadlock).
+//! - `keep` frees the place (a swap to NOBODY) before it waits for the wake-up and clears the note:
+//!   the same test (deadlock).
 //!
-//! Afar, seen to fail (2026-11-16): `interrupt` does not kick, `keep_afar` without its second look, or the note is not woken
-//! too: `an_earlier_timer_is_not_slept_through_afar` (deadlock); `end` does not wait for the wake-up it was promised:
-//! `a_late_kick_does_no_harm` (double wake-up).
+//! Afar, seen to fail (2026-11-16): `interrupt` does not kick, `keep_afar` without its second look,
+//! or the note is not woken too: `an_earlier_timer_is_not_slept_through_afar` (deadlock); `end`
+//! does not wait for the wake-up it was promised: `a_late_kick_does_no_harm` (double wake-up).
 
 #![cfg(loom)]
 
@@ -25,7 +25,8 @@ use support::check;
 const LATE: u64 = 100;
 const EARLY: u64 = 50;
 
-/// A timer is armed for an earlier time than the keeper sleeps for, or is about to: it does not sleep for the later one.
+/// A timer is armed for an earlier time than the keeper sleeps for, or is about to: it does not
+/// sleep for the later one.
 #[test]
 fn an_earlier_timer_is_not_slept_through() {
     check(4, || {
@@ -51,7 +52,8 @@ fn an_earlier_timer_is_not_slept_through() {
     });
 }
 
-/// Two threads become keeper, in turn or at once, and two interrupt: all end, and the note is woken once per sleep.
+/// Two threads become keeper, in turn or at once, and two interrupt: all end, and the note is woken
+/// once per sleep.
 #[test]
 fn keepers_come_and_go() {
     check(4, || {
@@ -72,8 +74,8 @@ fn keepers_come_and_go() {
     });
 }
 
-/// What a keeper afar sleeps in: `sleep` returns when the bell rings, or has rung before. Only `sleep` clears the
-/// bell.
+/// What a keeper afar sleeps in: `sleep` returns when the bell rings, or has rung before. Only
+/// `sleep` clears the bell.
 #[derive(Default)]
 struct Bell {
     rung: Mutex<bool>,
@@ -95,7 +97,8 @@ impl Bell {
     }
 }
 
-/// As `an_earlier_timer_is_not_slept_through`, for a keeper that is afar, where it would sleep for ever.
+/// As `an_earlier_timer_is_not_slept_through`, for a keeper that is afar, where it would sleep for
+/// ever.
 #[test]
 fn an_earlier_timer_is_not_slept_through_afar() {
     check(4, || {
@@ -121,8 +124,8 @@ fn an_earlier_timer_is_not_slept_through_afar() {
     });
 }
 
-/// Keepers afar and on the note in turn, while two interrupt: a kick that is late for one of them wakes another for
-/// nothing, and a keeper that was interrupted does not sleep for ever.
+/// Keepers afar and on the note in turn, while two interrupt: a kick that is late for one of them
+/// wakes another for nothing, and a keeper that was interrupted does not sleep for ever.
 #[test]
 fn a_late_kick_does_no_harm() {
     check(3, || {

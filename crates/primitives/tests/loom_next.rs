@@ -1,4 +1,5 @@
-//! Model of `runnext`: owner and thief race for what is in the slot; exactly one gets it, and sees its contents.
+//! Model of `runnext`: owner and thief race for what is in the slot; exactly one gets it, and sees
+//! its contents.
 //!
 //! Seen to fail (2026-11-15):
 //! - `take` as a load and a store of null instead of a CAS (a node twice);

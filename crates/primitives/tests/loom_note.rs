@@ -3,7 +3,8 @@
 //! Seen to fail (2026-11-15):
 //! - `Note::wake` does not wake the sleeper: `a_wake_up_is_never_lost` (deadlock);
 //! - `Note::wake`'s swap `Relaxed`: the same test (what was written before is not visible);
-//! - `Note::begin_sleep` sleeps though the note is SET: `a_time_out_races_with_the_wake_up` (deadlock);
+//! - `Note::begin_sleep` sleeps though the note is SET: `a_time_out_races_with_the_wake_up`
+//!   (deadlock);
 //! - `Note::end_sleep` stores CLEAR instead of its CAS: the same test (deadlock);
 //! - `Lock::lock_slow` acquires as HELD after it slept: `three_threads_share_a_lock` (deadlock);
 //! - `RawLock::unlock` `Relaxed`: the same test (a race on the value).

@@ -1,20 +1,24 @@
-//! Models of the ownership protocol (D1): an M in the runtime and a taker that took its P never use it at once.
-//! loom checks the fence mode of the barrier; the membarrier mode is stressed natively (`stress_owner.rs`).
+//! Models of the ownership protocol (D1): an M in the runtime and a taker that took its P never use
+//! it at once. loom checks the fence mode of the barrier; the membarrier mode is stressed natively
+//! (`stress_owner.rs`).
 //!
 //! Each P is an `UnsafeCell`: loom reports any two uses that are not ordered.
 //!
 //! Seen to fail (2026-11-15):
-//! - no fence in `barrier::light`, or none in `barrier::heavy`: every test but `a_request_does_not_hit_…` (two users);
+//! - no fence in `barrier::light`, or none in `barrier::heavy`: every test but
+//!   `a_request_does_not_hit_…` (two users);
 //! - `exit` `Relaxed`, or `finish_retake`'s load of `in_rt` `Relaxed`: the same tests;
 //! - `finish_retake` takes the P though `in_rt` is 1: `a_request_does_not_hit_the_next_goroutine`;
 //! - `settle` leaves RETAKING as it is, or goes to NONE by a store instead of a CAS: all tests;
-//! - `clear_preempt` takes off PREEMPT but not RETAKING: `a_request_does_not_hit_the_next_goroutine`;
+//! - `clear_preempt` takes off PREEMPT but not RETAKING:
+//!   `a_request_does_not_hit_the_next_goroutine`;
 //! - takers CAS BLOCKING: `an_announced_call_is_not_retaken`;
-//! - the taker reads `m.p` before `begin_retake`, or after it has won: `the_taker_gets_the_p_that_the_m_holds` and
-//!   `a_regained_p_is_protected_too`;
+//! - the taker reads `m.p` before `begin_retake`, or after it has won:
+//!   `the_taker_gets_the_p_that_the_m_holds` and `a_regained_p_is_protected_too`;
 //! - `found` `Relaxed`: `who_finds_its_p_gone_sees_what_the_taker_did` (2026-11-18).
 //!
-//! Not seen here: `regain` without its release, since the fence in `enter` has the same effect. See `Owner::leave`.
+//! Not seen here: `regain` without its release, since the fence in `enter` has the same effect. See
+//! `Owner::leave`.
 
 #![cfg(loom)]
 
@@ -130,7 +134,8 @@ fn a_regained_p_is_protected_too() {
     });
 }
 
-/// The M changes its P inside the runtime: the taker gets the one that the M holds then, not the one from before.
+/// The M changes its P inside the runtime: the taker gets the one that the M holds then, not the
+/// one from before.
 #[test]
 fn the_taker_gets_the_p_that_the_m_holds() {
     check(6, || {
@@ -154,8 +159,8 @@ fn the_taker_gets_the_p_that_the_m_holds() {
     });
 }
 
-/// A request that was made before `execute` clears it never affects the goroutine that runs next, not even if the
-/// taker gives up its attempt (and leaves PREEMPT) after that.
+/// A request that was made before `execute` clears it never affects the goroutine that runs next,
+/// not even if the taker gives up its attempt (and leaves PREEMPT) after that.
 #[test]
 fn a_request_does_not_hit_the_next_goroutine() {
     check(8, || {
@@ -182,7 +187,8 @@ fn a_request_does_not_hit_the_next_goroutine() {
     });
 }
 
-/// An announced blocking call: takers leave the word alone, so the P goes by its status and not twice.
+/// An announced blocking call: takers leave the word alone, so the P goes by its status and not
+/// twice.
 #[test]
 fn an_announced_call_is_not_retaken() {
     check(8, || {

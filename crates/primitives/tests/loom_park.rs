@@ -1,8 +1,8 @@
-//! Model of park and ready (D3) with the context switch as a step of its own: a G is run by another M only after
-//! its registers are saved, and a wake-up that comes while it parks is not lost.
+//! Model of park and ready (D3) with the context switch as a step of its own: a G is run by another
+//! M only after its registers are saved, and a wake-up that comes while it parks is not lost.
 //!
-//! The stack is an `UnsafeCell` that the running M uses up to and including the switch. A lost wake-up shows as a G
-//! that nobody ran.
+//! The stack is an `UnsafeCell` that the running M uses up to and including the switch. A lost
+//! wake-up shows as a G that nobody ran.
 //!
 //! Seen to fail (2026-11-15):
 //! - `ready` makes a parking G runnable at once: two Ms on one stack;
@@ -65,7 +65,8 @@ impl G {
         }
     }
 
-    /// What a waker does: enqueues (here: runs at once, as the quickest thief would) or leaves its mark.
+    /// What a waker does: enqueues (here: runs at once, as the quickest thief would) or leaves its
+    /// mark.
     fn wake(&self) {
         match self.status.ready().expect("waiting or parking") {
             Readied::Enqueue => self.execute(),

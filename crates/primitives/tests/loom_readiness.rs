@@ -4,7 +4,8 @@
 //! - `wait_unless_changed` does not compare the counts: `an_edge_is_not_missed` (deadlock);
 //! - `report` wakes the queue but counts no edge: the same test (deadlock);
 //! - `report` does not look at the generation: `a_late_report_wakes_nobody` (woken wrongly);
-//! - `forget` does not unlink a node that is still queued: `a_time_out_and_a_report_meet` (still queued at the end).
+//! - `forget` does not unlink a node that is still queued: `a_time_out_and_a_report_meet` (still
+//!   queued at the end).
 
 #![cfg(loom)]
 
@@ -87,8 +88,8 @@ fn an_edge_wakes_all() {
     });
 }
 
-/// A time-out and a report want the same wait: one of them ends it, the node leaves the queue once, and nobody is left
-/// behind in it.
+/// A time-out and a report want the same wait: one of them ends it, the node leaves the queue once,
+/// and nobody is left behind in it.
 #[test]
 fn a_time_out_and_a_report_meet() {
     check(4, || {
@@ -115,8 +116,8 @@ fn a_time_out_and_a_report_meet() {
     });
 }
 
-/// The descriptor is closed and its readiness used again while a report for the old one is under way: that wakes no
-/// waiter for the new one.
+/// The descriptor is closed and its readiness used again while a report for the old one is under
+/// way: that wakes no waiter for the new one.
 #[test]
 fn a_late_report_wakes_nobody() {
     check(4, || {
@@ -139,8 +140,8 @@ fn a_late_report_wakes_nobody() {
     });
 }
 
-/// An async task registers while something is reported: it is told to try again, or notified; it is never forgotten. A
-/// second registration takes the place of the first.
+/// An async task registers while something is reported: it is told to try again, or notified; it is
+/// never forgotten. A second registration takes the place of the first.
 #[test]
 fn a_task_is_not_forgotten() {
     check(4, || {
@@ -174,7 +175,8 @@ fn a_task_is_not_forgotten() {
     });
 }
 
-/// A node that a report gives back serves the task's next wait, while another report comes; closing gives it out.
+/// A node that a report gives back serves the task's next wait, while another report comes; closing
+/// gives it out.
 #[test]
 fn a_spent_node_serves_again() {
     check(4, || {

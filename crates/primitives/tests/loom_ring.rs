@@ -1,15 +1,17 @@
-//! Model of the run queue (S55): whatever thieves do, each node is taken exactly once, and its taker sees its contents.
+//! Model of the run queue (S55): whatever thieves do, each node is taken exactly once, and its
+//! taker sees its contents.
 //!
 //! Seen to fail, one change at a time (2026-11-15):
-//! - `RingOwner::publish` `Relaxed`: `pushing_and_popping_against_two_thieves` (an old slot is read, a node lost);
+//! - `RingOwner::publish` `Relaxed`: `pushing_and_popping_against_two_thieves` (an old slot is
+//!   read, a node lost);
 //! - `grab`'s load of tail `Relaxed`: the same test;
 //! - `advance_head` as a check and a store instead of a CAS: all three tests (a node twice);
 //! - `overflow` moves the head by a store instead of a CAS: `overflowing_against_a_thief`;
 //! - `push` does not look whether there is room: `a_slot_is_used_again_while_a_thief_reads_it`;
 //! - `grab` uses a torn reading: the same test (the thief's own node is overwritten).
 //!
-//! Not seen here: `advance_head` without its release. loom executes loads in program order, so it cannot read a
-//! slot's *later* value, which is what that release forbids.
+//! Not seen here: `advance_head` without its release. loom executes loads in program order, so it
+//! cannot read a slot's *later* value, which is what that release forbids.
 
 #![cfg(loom)]
 
@@ -76,8 +78,9 @@ fn pushing_and_popping_against_two_thieves() {
     });
 }
 
-/// A ring of two: the third push writes to the slot that the thief may be reading, and a thief that reads the head
-/// before and the tail after it counts three. Its own ring holds a node that must survive that.
+/// A ring of two: the third push writes to the slot that the thief may be reading, and a thief that
+/// reads the head before and the tail after it counts three. Its own ring holds a node that must
+/// survive that.
 #[test]
 fn a_slot_is_used_again_while_a_thief_reads_it() {
     check(5, || {

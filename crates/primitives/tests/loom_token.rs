@@ -1,8 +1,10 @@
-//! Models of the park token: an `unpark` before, during or after `park` lets the owner run on exactly once, and the
-//! owner sees what was written before; one for a former incarnation does nothing.
+//! Models of the park token: an `unpark` before, during or after `park` lets the owner run on
+//! exactly once, and the owner sees what was written before; one for a former incarnation does
+//! nothing.
 //!
 //! Seen to fail (2026-11-15):
-//! - `unpark` does not report a parked owner, or writes by a store instead of its CAS: both tests (deadlock);
+//! - `unpark` does not report a parked owner, or writes by a store instead of its CAS: both tests
+//!   (deadlock);
 //! - `unpark` `Relaxed`: `an_unpark_is_never_lost` (what was written before is not visible);
 //! - `unpark` ignores the id: the same test (a stranger's unpark wakes the owner).
 
@@ -24,7 +26,8 @@ struct Model {
     message: UnsafeCell<u32>,
 }
 
-// SAFETY: the message is written before the `unpark` and read after the `park`, which is what is checked.
+// SAFETY: the message is written before the `unpark` and read after the `park`, which is what is
+// checked.
 unsafe impl Sync for Model {}
 // SAFETY: as above.
 unsafe impl Send for Model {}

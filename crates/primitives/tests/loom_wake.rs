@@ -1,13 +1,18 @@
-//! Models of the wake-up protocol (S31): a publisher looks for idle Ps after it queued work, an M looks for work
-//! after it announced that it goes idle. In whatever order, someone runs the work: a lost wake-up is a deadlock here.
+//! Models of the wake-up protocol (S31): a publisher looks for idle Ps after it queued work, an M
+//! looks for work after it announced that it goes idle. In whatever order, someone runs the work: a
+//! lost wake-up is a deadlock here.
 //!
-//! The idle list is behind a lock, as in the scheduler: the thread that takes the P out of it gives it to the M.
+//! The idle list is behind a lock, as in the scheduler: the thread that takes the P out of it gives
+//! it to the M.
 //!
 //! Seen to fail (2026-11-15):
-//! - `NextSlot::replace` not `SeqCst` (its `dekker_fence` removed): `new_work_finds_…` and `a_claim_that_is_given_back_…`;
-//! - `IdleWord`'s `stop_spinning` and `p_idle` not `SeqCst` (their `dekker_fence` removed): all tests;
+//! - `NextSlot::replace` not `SeqCst` (its `dekker_fence` removed): `new_work_finds_…` and
+//!   `a_claim_that_is_given_back_…`;
+//! - `IdleWord`'s `stop_spinning` and `p_idle` not `SeqCst` (their `dekker_fence` removed): all
+//!   tests;
 //! - the M does not look again, or looks before it announces that it goes idle: all tests;
-//! - only an M that was spinning looks again: `a_claim_that_is_given_back_…` and `work_kicked_into_the_ring_…`;
+//! - only an M that was spinning looks again: `a_claim_that_is_given_back_…` and
+//!   `work_kicked_into_the_ring_…`;
 //! - no `publish_fence` after a push to the ring: `work_kicked_into_the_ring_finds_it_too`.
 
 #![cfg(loom)]
@@ -83,7 +88,8 @@ impl Model {
         }
     }
 
-    /// The spare P got an M of its own, which runs what the worker has left. The worker has nothing to wait for then.
+    /// The spare P got an M of its own, which runs what the worker has left. The worker has nothing
+    /// to wait for then.
     fn run_on_a_new_m(&self, spinning: Spinning) {
         self.take_one(&Ring::new());
         let _ = self.idle.stop_spinning(spinning);
@@ -110,7 +116,8 @@ impl Model {
         node.map(Node::take).is_some()
     }
 
-    /// The M's half: announces that it goes idle, then looks once more, then sleeps, until `wanted` is true.
+    /// The M's half: announces that it goes idle, then looks once more, then sleeps, until `wanted`
+    /// is true.
     fn work(&self, mut spinning: Option<Spinning>, wanted: impl Fn() -> bool) {
         let own = Ring::new();
         loop {
@@ -160,8 +167,8 @@ fn new_work_finds_the_m_that_gives_up() {
     });
 }
 
-/// The publisher kicks node 0 into its ring, while a thief takes node 1 from the slot: so the slot says nothing to the
-/// M, which must see the ring's tail.
+/// The publisher kicks node 0 into its ring, while a thief takes node 1 from the slot: so the slot
+/// says nothing to the M, which must see the ring's tail.
 #[test]
 fn work_kicked_into_the_ring_finds_it_too() {
     check(4, || {
@@ -179,8 +186,9 @@ fn work_kicked_into_the_ring_finds_it_too() {
     });
 }
 
-/// The publisher claims the spinner because a P is idle, but someone takes that P first, so it gives the claim back and wakes
-/// nobody. The worker, which does *not* spin, goes idle meanwhile: it must look once more, too.
+/// The publisher claims the spinner because a P is idle, but someone takes that P first, so it
+/// gives the claim back and wakes nobody. The worker, which does *not* spin, goes idle meanwhile:
+/// it must look once more, too.
 #[test]
 fn a_claim_that_is_given_back_leaves_no_work_behind() {
     check(4, || {

@@ -1,4 +1,5 @@
-//! Notes and locks under real threads (S29): no wake-up is lost, none comes twice, and what was written before is seen.
+//! Notes and locks under real threads (S29): no wake-up is lost, none comes twice, and what was
+//! written before is seen.
 
 #![cfg(not(loom))]
 
@@ -81,7 +82,8 @@ fn ping_pong() {
     });
 }
 
-/// A time-out and a wake-up at the same moment: one of the two wins, and a wake-up that comes too late is kept.
+/// A time-out and a wake-up at the same moment: one of the two wins, and a wake-up that comes too
+/// late is kept.
 #[test]
 fn time_outs_against_wake_ups() {
     let _watchdog = Watchdog::new("time_outs_against_wake_ups");

@@ -1,8 +1,9 @@
-//! The ownership protocol under real threads (D1), with `membarrier` and with fences: the M in the runtime and a taker never
-//! use a P at once. This is the only check of the membarrier mode, which loom does not know.
+//! The ownership protocol under real threads (D1), with `membarrier` and with fences: the M in the
+//! runtime and a taker never use a P at once. This is the only check of the membarrier mode, which
+//! loom does not know.
 //!
-//! Seen to fail (2026-11-15): `heavy` without its `membarrier` (`with_membarrier`: the P lost while in use); `light` without
-//! its fence (`with_fences`: the same).
+//! Seen to fail (2026-11-15): `heavy` without its `membarrier` (`with_membarrier`: the P lost while
+//! in use); `light` without its fence (`with_fences`: the same).
 
 #![cfg(not(loom))]
 
@@ -49,7 +50,8 @@ struct Model {
     over: AtomicBool,
 }
 
-/// The M: short calls into the runtime, in quick succession. Returns how often it used and how often it lost the P.
+/// The M: short calls into the runtime, in quick succession. Returns how often it used and how
+/// often it lost the P.
 fn run_m(model: &Model) -> (u64, u64) {
     let mut random = Random::new(1);
     let (mut uses, mut losses) = (0, 0);
@@ -83,8 +85,8 @@ fn run_m(model: &Model) -> (u64, u64) {
     (uses, losses)
 }
 
-/// The taker: tries again and again for `time`, and longer on a loaded machine, until it has also lost the race once.
-/// Returns attempts and wins.
+/// The taker: tries again and again for `time`, and longer on a loaded machine, until it has also
+/// lost the race once. Returns attempts and wins.
 fn run_taker(model: &Model, time: Duration) -> (u64, u64) {
     // SAFETY: one token for this one M.
     let mut taker = unsafe { TakerToken::new() };

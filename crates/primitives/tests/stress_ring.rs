@@ -1,5 +1,5 @@
-//! The run queue under real threads (S55): an owner that pushes, pops and overflows, and four thieves. Each node is taken
-//! exactly once and its contents are seen.
+//! The run queue under real threads (S55): an owner that pushes, pops and overflows, and four
+//! thieves. Each node is taken exactly once and its contents are seen.
 
 #![cfg(not(loom))]
 

@@ -1,9 +1,11 @@
-//! The wake-up protocol end to end (S30, S31): a small scheduler of real threads over the queues, words and notes of
-//! this crate. Work comes from outside, in single roots that grow into trees, so that the workers fall asleep again and
-//! again; after a lost wake-up a root is not run, and the test hangs.
+//! The wake-up protocol end to end (S30, S31): a small scheduler of real threads over the queues,
+//! words and notes of this crate. Work comes from outside, in single roots that grow into trees, so
+//! that the workers fall asleep again and again; after a lost wake-up a root is not run, and the
+//! test hangs.
 //!
-//! Seen to fail (2026-11-15): a worker that goes idle does not look once more; `inject` does not wake (both hang). The
-//! missing `publish_fence` was *not* seen here (the store buffer is too quick): loom finds it.
+//! Seen to fail (2026-11-15): a worker that goes idle does not look once more; `inject` does not
+//! wake (both hang). The missing `publish_fence` was *not* seen here (the store buffer is too
+//! quick): loom finds it.
 
 #![cfg(not(loom))]
 

@@ -1,5 +1,5 @@
-//! How many goroutines move at a time: from the global queue (S24), to a thief (S26), out of a full ring
-//! (S21), from the timers (S54); and which class of the global queue comes first (D1).
+//! How many goroutines move at a time: from the global queue (S24), to a thief (S26), out of a full
+//! ring (S21), from the timers (S54); and which class of the global queue comes first (D1).
 
 /// Slots of a P's ring (S3).
 pub const RING: usize = 256;
@@ -19,8 +19,8 @@ pub enum Lower {
     Fresh,
 }
 
-/// How many nodes a P takes from the global queue of `size` nodes when there are `procs` Ps (S24): its
-/// share and one more, but at most `size`, half of the ring's `capacity`, and `max`.
+/// How many nodes a P takes from the global queue of `size` nodes when there are `procs` Ps (S24):
+/// its share and one more, but at most `size`, half of the ring's `capacity`, and `max`.
 ///
 /// ```
 /// use gosched_rules::batch::grab_count;
@@ -45,8 +45,8 @@ pub const fn steal_count(n: u32) -> u32 {
     n - n / 2
 }
 
-/// How many nodes of a full ring of `capacity` go to the global queue, besides the one that did not fit
-/// (S21): the oldest half.
+/// How many nodes of a full ring of `capacity` go to the global queue, besides the one that did not
+/// fit (S21): the oldest half.
 #[inline]
 #[must_use]
 #[doc(alias = "runqputslow")]
@@ -54,9 +54,9 @@ pub const fn overflow_count(capacity: usize) -> usize {
     capacity / 2
 }
 
-/// How many due timers a P runs at once when its ring holds `ring_len` nodes (S54): as many as fill half
-/// of the ring, and at least one. The others keep their turn in the heap; in the ring they would
-/// overflow to the global queue's tail, behind whatever else waits there.
+/// How many due timers a P runs at once when its ring holds `ring_len` nodes (S54): as many as fill
+/// half of the ring, and at least one. The others keep their turn in the heap; in the ring they
+/// would overflow to the global queue's tail, behind whatever else waits there.
 #[inline]
 #[must_use]
 pub const fn timer_room(ring_len: usize, capacity: usize) -> usize {
@@ -75,9 +75,9 @@ pub const fn shard_count(procs: usize) -> usize {
     }
 }
 
-/// How many of a batch of `n` come from a shard of `size` (S54), if the shards hold `total` in all: its
-/// proportional part, rounded up, and no more than the `left` that are still wanted. So the whole queue
-/// is first in, first out, except for the order between shards.
+/// How many of a batch of `n` come from a shard of `size` (S54), if the shards hold `total` in all:
+/// its proportional part, rounded up, and no more than the `left` that are still wanted. So the
+/// whole queue is first in, first out, except for the order between shards.
 ///
 /// `total` may be out of date: a shard may hold more by now.
 #[inline]
@@ -91,8 +91,8 @@ pub const fn share_of_shard(size: usize, n: usize, total: usize, left: usize) ->
     if share < left { share } else { left }
 }
 
-/// Whether this grab takes the oldest of a lower class first, so that none of them waits for ever (D1).
-/// `grabs` counts the grabs made while a lower class was not empty.
+/// Whether this grab takes the oldest of a lower class first, so that none of them waits for ever
+/// (D1). `grabs` counts the grabs made while a lower class was not empty.
 #[inline]
 #[must_use]
 pub const fn lower_class_leads(grabs: u32) -> bool {

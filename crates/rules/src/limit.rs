@@ -1,8 +1,8 @@
 //! The soft limit of threads that are lost to blocking calls nobody announced (D1).
 //!
-//! From the limit on, each new goroutine and each hand-off may cost one more thread, while the blocked
-//! threads only need time. So new goroutines and hand-offs are let through only once in a while: the
-//! more threads are blocked, the more rarely.
+//! From the limit on, each new goroutine and each hand-off may cost one more thread, while the
+//! blocked threads only need time. So new goroutines and hand-offs are let through only once in a
+//! while: the more threads are blocked, the more rarely.
 
 use crate::MS;
 
@@ -19,23 +19,24 @@ pub const SLOW_START: u64 = 50 * MS;
 /// The most doublings of those times.
 const SLOWEST: u32 = 8;
 
-/// Whether the limit is reached: a goroutine that has not run yet must wait to start, and hand-offs of
-/// blocked threads are slow.
+/// Whether the limit is reached: a goroutine that has not run yet must wait to start, and hand-offs
+/// of blocked threads are slow.
 #[inline]
 #[must_use]
 pub const fn is_reached(lost: u32, soft_limit: u32) -> bool {
     lost >= soft_limit
 }
 
-/// How many goroutines that were held back may start now: as many as threads are missing to the limit.
+/// How many goroutines that were held back may start now: as many as threads are missing to the
+/// limit.
 #[inline]
 #[must_use]
 pub const fn room_to_start(lost: u32, soft_limit: u32) -> u32 {
     soft_limit.saturating_sub(lost)
 }
 
-/// The time between two that are let through, `every` at the limit: twice as long at twice the limit, four
-/// times as long at three times the limit, and so on, up to 256 times.
+/// The time between two that are let through, `every` at the limit: twice as long at twice the
+/// limit, four times as long at three times the limit, and so on, up to 256 times.
 #[inline]
 #[must_use]
 pub fn slow_interval(every: u64, lost: u32, soft_limit: u32) -> u64 {

@@ -1,10 +1,10 @@
-//! How often the monitor ticks (S34, D2): every 1 ms while goroutine code runs, every 100 µs for 3 ms
-//! after a hand-off of a blocked thread, at pauses that double up to 10 ms while nothing runs, and not
-//! at all after all Ps have been idle for a while.
+//! How often the monitor ticks (S34, D2): every 1 ms while goroutine code runs, every 100 µs for 3
+//! ms after a hand-off of a blocked thread, at pauses that double up to 10 ms while nothing runs,
+//! and not at all after all Ps have been idle for a while.
 //!
 //! With [`Calm::SlowDown`] it also slows down while every P comes back to the scheduler between two
-//! ticks, and no P had to be taken from a blocked thread for a while. Each tick takes a CPU away from
-//! somebody, which costs a busy server more than the tick itself.
+//! ticks, and no P had to be taken from a blocked thread for a while. Each tick takes a CPU away
+//! from somebody, which costs a busy server more than the tick itself.
 //!
 //! All times are in nanoseconds.
 
@@ -55,8 +55,8 @@ pub enum Calm {
     KeepPace,
 }
 
-/// The monitor's pace: what its last ticks found, and how long it pauses after them. Go's `sysmon` has
-/// this as `idle` and `delay`.
+/// The monitor's pace: what its last ticks found, and how long it pauses after them. Go's `sysmon`
+/// has this as `idle` and `delay`.
 ///
 /// ```
 /// use gosched_rules::pace::{BASE, BURST, Calm, Pace, Tick};
@@ -105,8 +105,8 @@ impl Pace {
         self.idle >= IDLE_TICKS
     }
 
-    /// Accounts for the CPU time of the monitor, `cpu` by its thread's own clock: there are no bursts
-    /// while it is over its share. The first call only notes the clocks.
+    /// Accounts for the CPU time of the monitor, `cpu` by its thread's own clock: there are no
+    /// bursts while it is over its share. The first call only notes the clocks.
     pub fn charge(&mut self, cpu: u64, now: u64) {
         if self.now > 0 {
             let earned = now.saturating_sub(self.now) / SHARE;
@@ -207,8 +207,8 @@ mod tests {
         assert!(!pace.is_idle_for_long());
     }
 
-    /// S34: calm ticks become rarer and rarer; one P that does not come back is enough to end that, and
-    /// after a hand-off it takes a while until they do so again.
+    /// S34: calm ticks become rarer and rarer; one P that does not come back is enough to end that,
+    /// and after a hand-off it takes a while until they do so again.
     #[test]
     fn leaves_alone_what_goes_well() {
         let mut pace = Pace::new(Calm::SlowDown);
@@ -227,7 +227,8 @@ mod tests {
         assert_eq!(pace.pause(), SLOWEST);
     }
 
-    /// D2: with `KeepPace` calm ticks stay as frequent; while nothing runs they become rarer all the same.
+    /// D2: with `KeepPace` calm ticks stay as frequent; while nothing runs they become rarer all
+    /// the same.
     #[test]
     fn keeps_its_pace_if_told_to() {
         let mut pace = Pace::new(Calm::KeepPace);

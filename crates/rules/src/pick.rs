@@ -1,13 +1,15 @@
-//! In which order a P looks for its next goroutine (S23, S25), and whether that one begins a time slice
-//! (S27).
+//! In which order a P looks for its next goroutine (S23, S25), and whether that one begins a time
+//! slice (S27).
 //!
-//! Every pick looks at the places of [`PICK_ORDER`]. Only if these have nothing does the P search, in
-//! [`SEARCH_ORDER`]. What makes a search faster on some machines (relieving a P that stands still,
-//! waiting for another M's poll of the network) is a policy of the library, and no part of this order.
+//! Every pick looks at the places of [`PICK_ORDER`]. Only if these have nothing does the P search,
+//! in [`SEARCH_ORDER`]. What makes a search faster on some machines (relieving a P that stands
+//! still, waiting for another M's poll of the network) is a policy of the library, and no part of
+//! this order.
 
 use crate::slice::TIME_SLICE;
 
-/// One pick in this many looks at the global queue before the P's own queues (S23): 61, as in Go, a prime.
+/// One pick in this many looks at the global queue before the P's own queues (S23): 61, as in Go, a
+/// prime.
 pub const FAIRNESS_TICK: u32 = 61;
 
 /// Picks in a row that inherit the running slice before the P reads the clock (S27).
@@ -75,8 +77,8 @@ pub const fn is_fairness_tick(tick: u32) -> bool {
     tick.is_multiple_of(FAIRNESS_TICK)
 }
 
-/// The slice of a goroutine that was picked at this place (S27): only one from `runnext` inherits. What a
-/// search finds begins its own.
+/// The slice of a goroutine that was picked at this place (S27): only one from `runnext` inherits.
+/// What a search finds begins its own.
 #[inline]
 pub const fn slice_of(place: Local) -> Slice {
     match place {
@@ -85,15 +87,16 @@ pub const fn slice_of(place: Local) -> Slice {
     }
 }
 
-/// Whether the P reads the clock now, after `inherited` picks in a row that inherited the slice (S27).
+/// Whether the P reads the clock now, after `inherited` picks in a row that inherited the slice
+/// (S27).
 #[inline]
 #[must_use]
 pub const fn looks_at_clock(inherited: u32) -> bool {
     inherited >= INHERITED_PER_LOOK
 }
 
-/// Whether goroutines that pass a slice on through `runnext` have used it up (S27). If others wait, the
-/// one in `runnext` goes behind them.
+/// Whether goroutines that pass a slice on through `runnext` have used it up (S27). If others wait,
+/// the one in `runnext` goes behind them.
 #[inline]
 #[must_use]
 pub const fn slice_is_over(used: u64) -> bool {

@@ -5,16 +5,16 @@ use crate::MS;
 /// How long the network may go unpolled before the monitor polls it (S35).
 const OVERDUE: u64 = 10 * MS;
 
-/// Whether an M with a P, or the monitor, should poll the network (S25): somebody waits for I/O, and no M
-/// is blocked in the poller (`is_kept`).
+/// Whether an M with a P, or the monitor, should poll the network (S25): somebody waits for I/O,
+/// and no M is blocked in the poller (`is_kept`).
 #[inline]
 #[must_use]
 pub const fn is_poll_wanted(waiters: usize, is_kept: bool) -> bool {
     waiters > 0 && !is_kept
 }
 
-/// Whether the monitor should poll, `since_last` after the last poll by anybody (S35): Go's `sysmon`,
-/// "poll network if not polled for more than 10ms".
+/// Whether the monitor should poll, `since_last` after the last poll by anybody (S35): Go's
+/// `sysmon`, "poll network if not polled for more than 10ms".
 #[inline]
 #[must_use]
 pub const fn is_poll_overdue(since_last: u64) -> bool {

@@ -1,24 +1,25 @@
 //! The time slice, and the monitor's judgement of who has used it up (S36, S37, D1).
 //!
-//! Two clocks measure a slice. A goroutine is *asked* to yield when it has held its P for a slice by the
-//! wall clock: that is how long the others have waited. Its P is *taken* when its thread has computed for
-//! a slice: a thread that loses its P is one more for the kernel to run.
+//! Two clocks measure a slice. A goroutine is *asked* to yield when it has held its P for a slice
+//! by the wall clock: that is how long the others have waited. Its P is *taken* when its thread has
+//! computed for a slice: a thread that loses its P is one more for the kernel to run.
 //!
-//! Only the kernel can say whether a thread is blocked, and for how long it has computed. So [`judge`]
-//! takes these two as closures. It asks whether the thread is blocked at most once, and only if the
-//! thread is outside the runtime. It asks how long it has computed at most once, of each P that is out of
-//! touch and not blocked, so that the caller can note the thread's clock before the answer matters.
+//! Only the kernel can say whether a thread is blocked, and for how long it has computed. So
+//! [`judge`] takes these two as closures. It asks whether the thread is blocked at most once, and
+//! only if the thread is outside the runtime. It asks how long it has computed at most once, of
+//! each P that is out of touch and not blocked, so that the caller can note the thread's clock
+//! before the answer matters.
 
 use crate::{MS, US};
 
-/// How long a goroutine may hold its P while others wait, before it is asked to yield: by the wall clock,
-/// since that is how long the others wait. And how long it may compute, by its thread's own time, before
-/// its P is taken (S37).
+/// How long a goroutine may hold its P while others wait, before it is asked to yield: by the wall
+/// clock, since that is how long the others wait. And how long it may compute, by its thread's own
+/// time, before its P is taken (S37).
 #[doc(alias = "forcePreemptNS")]
 pub const TIME_SLICE: u64 = 10 * MS;
 
-/// How long a goroutine may hold its P by the wall clock if the kernel does not let it use its slice up;
-/// [`LONGEST_ANSWER`] is added to that.
+/// How long a goroutine may hold its P by the wall clock if the kernel does not let it use its
+/// slice up; [`LONGEST_ANSWER`] is added to that.
 pub const LONGEST_HOLD: u64 = 100 * MS;
 
 /// How long a goroutine may continue to compute after it was asked to yield.
@@ -27,8 +28,8 @@ pub const ANSWER_WITHIN: u64 = MS;
 /// As [`ANSWER_WITHIN`], by the wall clock.
 pub const LONGEST_ANSWER: u64 = 20 * MS;
 
-/// A P that has shown the same pick for this long is out of touch: the kernel is asked whether its thread
-/// is blocked (D2).
+/// A P that has shown the same pick for this long is out of touch: the kernel is asked whether its
+/// thread is blocked (D2).
 pub const OUT_OF_TOUCH: u64 = 100 * US;
 
 /// After a pause of this length or more, even a P whose pick is new may have been blocked for long.
@@ -37,18 +38,20 @@ pub const LONG_PAUSE: u64 = 2 * MS;
 /// How long a P may sit in an announced blocking call when nobody wants it (S36).
 pub const BLOCKING_UNWANTED: u64 = 10 * MS;
 
-/// How long new goroutines queue behind woken ones after one was found computing beyond its slice (D1).
+/// How long new goroutines queue behind woken ones after one was found computing beyond its slice
+/// (D1).
 pub const PRESSURE_LASTS: u64 = 100 * MS;
 
-/// What the monitor knows of a P that runs before it asks the kernel anything. Times are in nanoseconds.
+/// What the monitor knows of a P that runs before it asks the kernel anything. Times are in
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// How long it has shown the same pick under the same M, by the wall clock.
     pub unchanged_for: u64,
     /// How long it is since the monitor's last look at all Ps.
     pub pause: u64,
-    /// Whether its M is inside the runtime: then its goroutine can be asked to yield, but the thread counts
-    /// as not blocked, and the P can't be taken.
+    /// Whether its M is inside the runtime: then its goroutine can be asked to yield, but the
+    /// thread counts as not blocked, and the P can't be taken.
     pub inside: bool,
     /// `unchanged_for` when it was asked to yield; `None` if it was not, in this pick.
     pub asked_at: Option<u64>,
@@ -91,19 +94,19 @@ pub enum RunningVerdict {
     Take(TakeReason),
 }
 
-/// How long a goroutine may compute while others wait (S37, D1): one slice, or a multiple of it while many
-/// already compute without a P, each of which is one more thread for the kernel to run.
+/// How long a goroutine may compute while others wait (S37, D1): one slice, or a multiple of it
+/// while many already compute without a P, each of which is one more thread for the kernel to run.
 #[inline]
 #[must_use]
 pub fn quantum(computing_without_p: u32, procs: u32) -> u64 {
     TIME_SLICE * u64::from((computing_without_p / (4 * procs.max(1))).max(1))
 }
 
-/// What becomes of a P that runs while work waits (S37, S38, D1, D2): Go's `retake`, for a P that is
-/// running.
+/// What becomes of a P that runs while work waits (S37, S38, D1, D2): Go's `retake`, for a P that
+/// is running.
 ///
-/// `is_blocked` says whether the thread is blocked in the kernel, `computed` for how long the goroutine
-/// has computed in this pick.
+/// `is_blocked` says whether the thread is blocked in the kernel, `computed` for how long the
+/// goroutine has computed in this pick.
 ///
 /// ```
 /// use gosched_rules::slice::{Look, TIME_SLICE, RunningVerdict, judge, quantum};
@@ -142,8 +145,8 @@ pub fn judge(
     }
 }
 
-/// Whether a goroutine that was asked to yield loses its P. On a machine that is busy with other threads
-/// it gets the time to use its slice up, and to answer.
+/// Whether a goroutine that was asked to yield loses its P. On a machine that is busy with other
+/// threads it gets the time to use its slice up, and to answer.
 fn has_had_its_time(look: &Look, computed: u64, asked_at: u64) -> bool {
     if computed < look.quantum {
         return look.unchanged_for >= LONGEST_HOLD + LONGEST_ANSWER;
@@ -180,10 +183,10 @@ pub enum BlockingVerdict {
     Unwanted,
 }
 
-/// What becomes of a P that is in an announced blocking call (S36): Go's `retake`, for a P in a system
-/// call. It is taken at the next tick if somebody wants it, else after 10 ms. A goroutine that makes one
-/// short call after the other loses it at the end of its slice if work waits: inside a call it can't be
-/// asked to yield.
+/// What becomes of a P that is in an announced blocking call (S36): Go's `retake`, for a P in a
+/// system call. It is taken at the next tick if somebody wants it, else after 10 ms. A goroutine
+/// that makes one short call after the other loses it at the end of its slice if work waits: inside
+/// a call it can't be asked to yield.
 #[inline]
 pub const fn judge_blocking(look: &BlockingLook) -> BlockingVerdict {
     let now = look.waited > 0 && (look.has_work || look.nobody_would_look);
@@ -196,8 +199,8 @@ pub const fn judge_blocking(look: &BlockingLook) -> BlockingVerdict {
     }
 }
 
-/// Whether goroutines that have not run yet queue behind those that were woken (D1): for a while after one
-/// was last found computing beyond its slice, at `hogged_at`.
+/// Whether goroutines that have not run yet queue behind those that were woken (D1): for a while
+/// after one was last found computing beyond its slice, at `hogged_at`.
 #[inline]
 #[must_use]
 pub fn has_pressure(hogged_at: Option<u64>, now: u64) -> bool {
@@ -275,8 +278,8 @@ mod tests {
         }
     }
 
-    /// S37, D1: taken when it has used its slice up and had 1 ms to answer; or 20 ms by the wall clock to
-    /// answer; or has kept its P for 120 ms in all.
+    /// S37, D1: taken when it has used its slice up and had 1 ms to answer; or 20 ms by the wall
+    /// clock to answer; or has kept its P for 120 ms in all.
     #[test]
     fn who_does_not_answer_loses_its_p() {
         let asked = Some(TIME_SLICE);
@@ -315,7 +318,8 @@ mod tests {
         }
     }
 
-    /// S36: at the next tick if wanted, else after 10 ms; and at the end of the slice if work waits.
+    /// S36: at the next tick if wanted, else after 10 ms; and at the end of the slice if work
+    /// waits.
     #[test]
     fn blocked_ones_lose_their_p_when_it_is_wanted() {
         use BlockingVerdict::{Leave, Unwanted, Wanted};

@@ -1,13 +1,14 @@
 //! From whom a thief steals, in which order, and when it may take `runnext` (S26).
 //!
-//! Invariant of [`StealOrder`]: a start and a stride coprime to `n` visit each of `0..n` exactly once.
+//! Invariant of [`StealOrder`]: a start and a stride coprime to `n` visit each of `0..n` exactly
+//! once.
 
 /// Rounds of a thief over all Ps.
 #[doc(alias = "stealTries")]
 pub const STEAL_ROUNDS: u32 = 4;
 
-/// Whether a thief may take `runnext`, and run the victim's timers, in this round, counted from 0 (S26):
-/// only in the last. What is in a ring comes first.
+/// Whether a thief may take `runnext`, and run the victim's timers, in this round, counted from 0
+/// (S26): only in the last. What is in a ring comes first.
 #[inline]
 #[must_use]
 #[doc(alias = "stealTimersOrRunNextG")]

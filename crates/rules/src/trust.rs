@@ -1,10 +1,10 @@
 //! Whether a lone goroutine may be put in `runnext` without waking an idle M (D9).
 //!
-//! Goroutines that pass a token to and fro need one P: the one that wakes the other parks right after. To
-//! wake a second M for that costs a futex call, and that M finds nothing to do. So a P that ran the last
-//! [`ENOUGH`] such goroutines itself is trusted to run the next one too. One that had to wait (it was
-//! stolen, or the monitor found it still there, or the goroutine that woke it went into a blocking call)
-//! sets the count back to [`NONE`].
+//! Goroutines that pass a token to and fro need one P: the one that wakes the other parks right
+//! after. To wake a second M for that costs a futex call, and that M finds nothing to do. So a P
+//! that ran the last [`ENOUGH`] such goroutines itself is trusted to run the next one too. One that
+//! had to wait (it was stolen, or the monitor found it still there, or the goroutine that woke it
+//! went into a blocking call) sets the count back to [`NONE`].
 
 /// A P that has run this many in a row itself is trusted.
 pub const ENOUGH: u32 = 32;
@@ -19,8 +19,8 @@ pub const fn is_given(count: u32) -> bool {
     count >= ENOUGH
 }
 
-/// The count after the P has run one more itself. It stops at [`ENOUGH`], so that a trusted P need not
-/// write it.
+/// The count after the P has run one more itself. It stops at [`ENOUGH`], so that a trusted P need
+/// not write it.
 #[inline]
 #[must_use]
 pub const fn gained(count: u32) -> u32 {

@@ -1,6 +1,7 @@
 //! Who is woken, who may spin (S30, S31), and what becomes of a P that has lost its M (S38).
 //!
-//! `idle_ps` and `spinning` are always two numbers of one moment: the library keeps them in one word.
+//! `idle_ps` and `spinning` are always two numbers of one moment: the library keeps them in one
+//! word.
 
 /// Whether an M must be woken for work that has appeared (S31): a P is idle, and no M spins.
 #[inline]
@@ -17,16 +18,16 @@ pub const fn may_spin(idle_ps: u32, spinning: u32, procs: u32) -> bool {
     2 * (spinning as u64) < procs.saturating_sub(idle_ps) as u64
 }
 
-/// Whether new work would find neither an idle P nor an M that spins (S36, S38): then a P that nobody uses
-/// must get an M that spins.
+/// Whether new work would find neither an idle P nor an M that spins (S36, S38): then a P that
+/// nobody uses must get an M that spins.
 #[inline]
 #[must_use]
 pub const fn nobody_would_look(idle_ps: u32, spinning: u32) -> bool {
     idle_ps == 0 && spinning == 0
 }
 
-/// Whether a spinner that stops is the last one (S31); `before` is how many spun before it stopped. The
-/// last one wakes the next if it has found work.
+/// Whether a spinner that stops is the last one (S31); `before` is how many spun before it stopped.
+/// The last one wakes the next if it has found work.
 #[inline]
 #[must_use]
 #[doc(alias = "resetspinning")]
@@ -86,8 +87,8 @@ pub const fn hand_off(p: &TakenP) -> HandOff {
 mod tests {
     use super::*;
 
-    /// S31, S38: an M is woken if a P is idle and nobody spins; a taken P gets a spinner if no P is idle
-    /// and nobody spins.
+    /// S31, S38: an M is woken if a P is idle and nobody spins; a taken P gets a spinner if no P is
+    /// idle and nobody spins.
     #[test]
     fn one_is_woken_at_a_time() {
         for (idle_ps, spinning, wake, nobody) in [

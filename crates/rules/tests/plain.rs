@@ -1,5 +1,5 @@
-//! What the README says of this crate: its code has no state, reads no clock and no atomic, and has no
-//! dependency.
+//! What the README says of this crate: its code has no state, reads no clock and no atomic, and has
+//! no dependency.
 
 use std::fs;
 use std::path::Path;

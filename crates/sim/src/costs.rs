@@ -1,11 +1,9 @@
 //! What things cost: one struct, every field with what it means and where its value comes from.
 //!
 //! *Measured* means by `cargo run --release -p gosched-sim --example reality -- costs`, on the
-//! machine that
-//! [`DEFAULTS`] names; its raw figures lie in `crates/sim/measured`. *Assumed* means a usual value
-//! for machines of
-//! this kind; with two CPUs of one node nobody can measure it. `--costs FILE` takes those of
-//! another machine.
+//! machine that [`DEFAULTS`] names; its raw figures lie in `crates/sim/measured`. *Assumed* means a
+//! usual value for machines of this kind; with two CPUs of one node nobody can measure it.
+//! `--costs FILE` takes those of another machine.
 
 use std::fs;
 use std::io;
@@ -34,8 +32,7 @@ pub struct Costs {
     /// Putting a goroutine into the ring. Measured.
     pub push: Time,
     /// Going on with another process after the former one was interrupted: timer interrupt, kernel,
-    /// cold
-    /// caches. Assumed. Only the textbook's preemptive policies pay it; ours never interrupts.
+    /// cold caches. Assumed. Only the textbook's preemptive policies pay it; ours never interrupts.
     pub preempt: Time,
     /// Creating a goroutine. Measured: 100 by one.
     pub spawn: Time,
@@ -45,12 +42,10 @@ pub struct Costs {
     /// that come from there. Measured.
     pub migrate: Time,
     /// Running a goroutine whose header and stack have left the CPU's own caches: thousands ran
-    /// since. Measured:
-    /// 10,000 that wait for signals, less the same with 100.
+    /// since. Measured: 10,000 that wait for signals, less the same with 100.
     pub cold: Time,
     /// A goroutine's first step onto a stack that nobody has used yet, beyond `exit`: its pages.
-    /// Measured: the first
-    /// 10,000.
+    /// Measured: the first 10,000.
     pub stack: Time,
     /// Looking at another P's ring and finding nothing; its line is mostly in the own cache.
     /// Measured.
@@ -114,9 +109,8 @@ impl Costs {
 }
 
 /// Up to so many picks later a goroutine is still in the caches of its CPU, from so many on it is
-/// not: seen with
-/// 1,000 to 10,000 that wait for signals, whose switch took 66 ns with 1,000, 139 with 3,000, 571
-/// with 10,000.
+/// not: seen with 1,000 to 10,000 that wait for signals, whose switch took 66 ns with 1,000, 139
+/// with 3,000, 571 with 10,000.
 const WARM: u64 = 2_000;
 const COLD: u64 = 8_000;
 

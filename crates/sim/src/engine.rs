@@ -2,9 +2,10 @@
 //!
 //! Invariants:
 //! - a processor is idle only while nobody is ready;
-//! - a job is in exactly one place: not yet arrived, in the policy's queue, on a processor, waiting, or done;
-//! - a processor's event counts only if its ticket is the one that the processor remembers: preemption
-//!   leaves stale ones behind.
+//! - a job is in exactly one place: not yet arrived, in the policy's queue, on a processor,
+//!   waiting, or done;
+//! - a processor's event counts only if its ticket is the one that the processor remembers:
+//!   preemption leaves stale ones behind.
 //!
 //! Nothing is allocated per event; jobs lie in one array, events in one heap.
 

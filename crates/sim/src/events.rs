@@ -1,10 +1,10 @@
 //! What is going to happen, earliest first: a heap of 16-byte keys.
 //!
 //! Invariants:
-//! - of two events at the same time the one that was scheduled first comes first, so a run depends on
-//!   nothing but its seed;
-//! - nothing is ever searched or removed in the middle: an event that no longer counts is recognised by
-//!   its owner when it comes up (by its [`EventTicket`]), and dropped.
+//! - of two events at the same time the one that was scheduled first comes first, so a run depends
+//!   on nothing but its seed;
+//! - nothing is ever searched or removed in the middle: an event that no longer counts is
+//!   recognised by its owner when it comes up (by its [`EventTicket`]), and dropped.
 //!
 //! A 4-ary heap: half the depth of a binary one, and a node's children share a cache line.
 

@@ -1,10 +1,8 @@
 //! Jobs: what arrives when, computes for how long, and waits for what in between.
 //!
 //! Invariants of a [`Workload`]: the bursts of all jobs lie in one array; each job's last burst
-//! ends
-//! with [`Then::Exit`] and no other does; `arrivals` is sorted by time; a job that is forked by
-//! another
-//! arrives nowhere else. [`Workload::check`] says so.
+//! ends with [`Then::Exit`] and no other does; `arrivals` is sorted by time; a job that is forked
+//! by another arrives nowhere else. [`Workload::check`] says so.
 
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! The textbook's scheduling policies and gosched's own, simulated on the same workloads (S52).
 //!
-//! A discrete-event simulator: jobs arrive, compute, wait and end; a policy says who runs. The same seed
-//! gives the same run, to the last digit. Nothing here looks at a clock, but for the measure of the
-//! simulator's own speed.
+//! A discrete-event simulator: jobs arrive, compute, wait and end; a policy says who runs. The same
+//! seed gives the same run, to the last digit. Nothing here looks at a clock, but for the measure
+//! of the simulator's own speed.
 //!
 //! ```
 //! use gosched_sim::kind::{PolicyKind, RunSettings};

@@ -1,10 +1,10 @@
 //! What a run came to, and the figures that are made of it.
 //!
 //! The words: *response* is from arrival to end (turnaround). *Waited* is the time in ready queues.
-//! *Slowdown* is response divided by what the job takes when it never waits for a processor; 1 is the
-//! best. A *visit* is a job's coming to the ready queue until the end of the CPU burst it came for; its
-//! *latency* is what a client of a server sees. *Unfairness* is told by Jain's index over the slowdowns:
-//! 1 if all have the same, 1/n if one has all of it.
+//! *Slowdown* is response divided by what the job takes when it never waits for a processor; 1 is
+//! the best. A *visit* is a job's coming to the ready queue until the end of the CPU burst it came
+//! for; its *latency* is what a client of a server sees. *Unfairness* is told by Jain's index over
+//! the slowdowns: 1 if all have the same, 1/n if one has all of it.
 
 use serde::Serialize;
 
@@ -105,8 +105,8 @@ impl RunOutcome {
         }
     }
 
-    /// Whether a job had not ended when the observation did, and had waited at a stretch for more than
-    /// half of it.
+    /// Whether a job had not ended when the observation did, and had waited at a stretch for more
+    /// than half of it.
     fn starved(&self, job: &JobResult) -> bool {
         job.finish == NEVER && job.longest_wait > self.end / 2
     }
@@ -123,8 +123,8 @@ impl RunOutcome {
         self.overhead as f64 / (self.useful + self.overhead).max(1) as f64
     }
 
-    /// Slowdown by job length: for each decade of service time its lower end, how many jobs, their mean
-    /// slowdown.
+    /// Slowdown by job length: for each decade of service time its lower end, how many jobs, their
+    /// mean slowdown.
     #[must_use]
     pub fn slowdown_by_length(&self) -> Vec<(Time, usize, f64)> {
         let mut decades: Vec<(Time, usize, f64)> = Vec::new();

@@ -1,8 +1,8 @@
-//! Random numbers, the same for the same seed on every machine: SplitMix64, and the distributions that
-//! workloads are made of.
+//! Random numbers, the same for the same seed on every machine: SplitMix64, and the distributions
+//! that workloads are made of.
 //!
-//! Invariant: streams that were forked with different labels are independent of each other, so that one
-//! more draw in one part of a workload does not change the others.
+//! Invariant: streams that were forked with different labels are independent of each other, so that
+//! one more draw in one part of a workload does not change the others.
 
 use crate::time::Time;
 

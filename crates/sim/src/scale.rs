@@ -1,8 +1,8 @@
 //! G-M-P from 1 to 1,024 Ps: where it stops scaling, what the limit is, and what would change it.
 //!
 //! Four scenarios, each leaning on another part: yields on the global queue, a fork-join tree on
-//! stealing and waking, a server on the poller, sparse short jobs on the idle word. The work grows with
-//! the number of Ps, so that a perfect scheduler has the same efficiency everywhere.
+//! stealing and waking, a server on the poller, sparse short jobs on the idle word. The work grows
+//! with the number of Ps, so that a perfect scheduler has the same efficiency everywhere.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -142,8 +142,8 @@ pub struct Point {
     pub lost: Vec<(&'static str, f64)>,
     /// How busy each thing was that serves one at a time.
     pub busy: Vec<(&'static str, f64)>,
-    /// What keeps it from being perfect: what is nearly always busy, else what took most time; a dash if
-    /// that is little.
+    /// What keeps it from being perfect: what is nearly always busy, else what took most time; a
+    /// dash if that is little.
     pub limit: &'static str,
 }
 

@@ -1,7 +1,7 @@
 //! How fast the simulator itself is: events per second of real time.
 //!
-//! An event is whatever takes simulated time: an arrival, the end of a burst or slice, of a wait, of a thief's
-//! round. So G-M-P has more of them for the same jobs than a policy with one queue.
+//! An event is whatever takes simulated time: an arrival, the end of a burst or slice, of a wait,
+//! of a thief's round. So G-M-P has more of them for the same jobs than a policy with one queue.
 
 use std::time::{Duration, Instant};
 

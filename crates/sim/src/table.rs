@@ -1,7 +1,7 @@
 //! The textbook's table, measured (S52): one row for each policy.
 //!
-//! All of it is on one processor, where policies differ most: throughput, response, overhead and effects
-//! on the mixed workload; starvation by a probe of its own.
+//! All of it is on one processor, where policies differ most: throughput, response, overhead and
+//! effects on the mixed workload; starvation by a probe of its own.
 
 use serde::Serialize;
 
@@ -41,7 +41,8 @@ pub struct Row {
     pub starves: bool,
 }
 
-/// One long job beside short ones that come as fast as one processor can serve them, until the horizon.
+/// One long job beside short ones that come as fast as one processor can serve them, until the
+/// horizon.
 #[must_use]
 pub fn starvation_probe(horizon: Time) -> Workload {
     let mut workload = Workload::new("starvation probe");

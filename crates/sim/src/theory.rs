@@ -1,5 +1,5 @@
-//! What theory says, and whether a simulation agrees: closed forms of queues, and confidence intervals
-//! from independent runs.
+//! What theory says, and whether a simulation agrees: closed forms of queues, and confidence
+//! intervals from independent runs.
 
 /// The probability that an arrival has to wait in M/M/c (Erlang C), for `load` = λ/μ and c servers.
 ///

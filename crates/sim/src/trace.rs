@@ -1,5 +1,5 @@
-//! What ran where and when, for pictures. A run that draws nothing pays nothing: [`NoTrace`] is compiled
-//! away.
+//! What ran where and when, for pictures. A run that draws nothing pays nothing: [`NoTrace`] is
+//! compiled away.
 
 use crate::job::JobId;
 use crate::time::Time;

@@ -80,7 +80,8 @@ fn bad_values_are_refused_with_the_good_ones() {
     assert!(text(&output.stderr).contains("/no/such/place.csv"), "{}", text(&output.stderr));
 }
 
-/// `--list` names everything; without arguments comes the textbook's table with a row for each policy.
+/// `--list` names everything; without arguments comes the textbook's table with a row for each
+/// policy.
 #[test]
 fn list_and_table() {
     let listed = text(&sim(&["--list"]).stdout);

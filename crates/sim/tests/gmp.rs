@@ -1,15 +1,12 @@
 //! G-M-P in the simulator behaves as the specification says of the scheduler.
 //!
 //! Seen to fail, each with one thing changed: no fairness tick (the global queue); thieves that
-//! take one
-//! (the work is spread) or never `runnext` (the lone child; and time stands still); the hog, or a
-//! blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes nobody (one at
-//! a
-//! time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the well-known order);
-//! CPUs
-//! that are not shared (the hog's time); no trust is ever won (those that wake each other); a
-//! signal that comes first
-//! is forgotten (all jobs end, that wake and join each other).
+//! take one (the work is spread) or never `runnext` (the lone child; and time stands still); the
+//! hog, or a blocking call, keeps its P; nobody is woken (nearly all); the last spinner wakes
+//! nobody (one at a time); nobody keeps watch (all jobs end); `runnext` is not kicked out (the
+//! well-known order); CPUs that are not shared (the hog's time); no trust is ever won (those that
+//! wake each other); a signal that comes first is forgotten (all jobs end, that wake and join each
+//! other).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::gmp::{Counters, GmpConfig, Stealing, Variant, run as run_gmp};
@@ -176,8 +173,7 @@ fn a_lone_child_is_stolen() {
 }
 
 /// S23: two jobs that yield to each other for ever, with children in the ring, don't keep the
-/// global
-/// queue waiting: who comes from outside runs after at most 61 picks.
+/// global queue waiting: who comes from outside runs after at most 61 picks.
 #[test]
 fn the_fairness_tick_serves_the_global_queue() {
     let mut workload = fan(200, 100 * US);
@@ -189,10 +185,8 @@ fn the_fairness_tick_serves_the_global_queue() {
 }
 
 /// S40, D1: a hog on the only P delays the others by two slices or so, once: the monitor, which has
-/// slowed
-/// down, sees it after 10 ms at most, asks after another 10, and takes the P soon after. The hog
-/// goes on
-/// without a P and is not slowed down by more than its share.
+/// slowed down, sees it after 10 ms at most, asks after another 10, and takes the P soon after. The
+/// hog goes on without a P and is not slowed down by more than its share.
 #[test]
 fn a_hog_loses_its_p_and_goes_on() {
     let workload = Kind::Hog.make(Size::usual(1, 1));
@@ -234,8 +228,7 @@ fn blocking_calls_hand_their_p_off() {
 }
 
 /// S31: when work appears at most one M is woken for it, and it wakes the next: with plenty of work
-/// all
-/// Ps get to work, with little few do.
+/// all Ps get to work, with little few do.
 #[test]
 fn one_is_woken_at_a_time() {
     let outcome = run_gmp(&fan(2_000, 100 * US), &GmpConfig::new(16, 1), &mut NoTrace);
@@ -249,8 +242,7 @@ fn one_is_woken_at_a_time() {
 }
 
 /// S25, S33: while all wait for the network somebody keeps watch, and each is found within
-/// microseconds;
-/// nobody spins meanwhile.
+/// microseconds; nobody spins meanwhile.
 #[test]
 fn the_network_is_watched_while_all_wait() {
     let mut workload = Workload::new("waiters");

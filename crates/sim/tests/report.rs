@@ -1,8 +1,8 @@
-//! The report in a real browser: the charts are there, and nothing complains. And the pictures of the
-//! page for learners are up to date.
+//! The report in a real browser: the charts are there, and nothing complains. And the pictures of
+//! the page for learners are up to date.
 //!
-//! Seen to fail: with one chart left out of the page (their number), with a script that throws in it
-//! (the console), and with a bar one pixel lower (pictures).
+//! Seen to fail: with one chart left out of the page (their number), with a script that throws in
+//! it (the console), and with a bar one pixel lower (pictures).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -66,8 +66,8 @@ fn chromium() -> Option<&'static str> {
     })
 }
 
-/// Opens a page and returns its DOM and what the browser logged; the browser is ended if it takes more
-/// than a minute.
+/// Opens a page and returns its DOM and what the browser logged; the browser is ended if it takes
+/// more than a minute.
 fn open(browser: &str, page: &Path, profile: &Path) -> (String, String) {
     let (dom, log) = (profile.with_extension("dom"), profile.with_extension("log"));
     let create = |path: &Path| std::fs::File::create(path).expect("a file for output");
@@ -122,8 +122,9 @@ fn the_report_opens_in_a_browser() {
     );
 }
 
-/// The pictures in docs/pictures are what the program makes now. Only those that no random number is in,
-/// so that another machine's logarithm does not matter; of the others it is checked that they are there.
+/// The pictures in docs/pictures are what the program makes now. Only those that no random number
+/// is in, so that another machine's logarithm does not matter; of the others it is checked that
+/// they are there.
 #[test]
 fn pictures_are_up_to_date() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");

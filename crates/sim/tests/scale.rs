@@ -2,8 +2,7 @@
 //!
 //! Seen to fail: with `looked_at_until` never set, so that several look at once (the poller); with
 //! `CacheLine::write` not waiting for `free_at` (nearly all); with all groups on the first idle
-//! word (the
-//! poller, waking); with node-first stealing that asks everybody (thieves).
+//! word (the poller, waking); with node-first stealing that asks everybody (thieves).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::gmp::{GmpConfig, Variant, run};
@@ -30,8 +29,7 @@ fn part(of: &[(&str, f64)], name: &str) -> f64 {
 }
 
 /// A server beyond some 90 Ps is limited by the one poller and the one idle word, which are busy
-/// all the time: more Ps
-/// serve no more requests; pollers and idle words for each node do.
+/// all the time: more Ps serve no more requests; pollers and idle words for each node do.
 #[test]
 fn one_poller_and_one_idle_word_limit_a_server() {
     let (less, more) =
@@ -55,9 +53,8 @@ fn the_global_queue_limits_those_that_yield() {
 }
 
 /// Waking one at a time takes long with a thousand Ps: most of what a tree loses there is Ps that
-/// are
-/// idle while work is queued. An idle word for each node takes load off the word, but the chain of
-/// wake-ups stays.
+/// are idle while work is queued. An idle word for each node takes load off the word, but the chain
+/// of wake-ups stays.
 #[test]
 fn waking_one_at_a_time_takes_long() {
     let library = point(Scenario::Tree, Change::Library, 512, 1);

@@ -1,5 +1,5 @@
-//! The simulator is fast enough: 10⁷ events per second are the aim (`--speed` prints it); a test must
-//! not fail on a busy machine, so here it is a fifth of that, and only in release builds.
+//! The simulator is fast enough: 10⁷ events per second are the aim (`--speed` prints it); a test
+//! must not fail on a busy machine, so here it is a fifth of that, and only in release builds.
 
 use gosched_sim::kind::PolicyKind;
 use gosched_sim::speed::measure;

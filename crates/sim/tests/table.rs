@@ -1,12 +1,12 @@
 //! Every cell of S52's table, as a test.
 //!
 //! Seen to fail, each with a policy broken in one place. FCFS popping from the back: decision, long
-//! ones. SPN keyed by `service % 1000`: decision, response, long ones, starvation. HRRN that ignores the
-//! wait: decision, balance, response, starvation. RR with slices that never end: mode, throughput,
-//! response, overhead, alike; with the expired one put first: decision, too. SRT that does not preempt:
-//! mode, response, overhead, alike; keyed by `service`: decision. Feedback that never demotes: its
-//! decision, I/O, overhead, starvation; that demotes newcomers: its decision, I/O, response; whose
-//! slices don't grow: its decision.
+//! ones. SPN keyed by `service % 1000`: decision, response, long ones, starvation. HRRN that
+//! ignores the wait: decision, balance, response, starvation. RR with slices that never end: mode,
+//! throughput, response, overhead, alike; with the expired one put first: decision, too. SRT that
+//! does not preempt: mode, response, overhead, alike; keyed by `service`: decision. Feedback that
+//! never demotes: its decision, I/O, overhead, starvation; that demotes newcomers: its decision,
+//! I/O, response; whose slices don't grow: its decision.
 
 mod common;
 
@@ -53,7 +53,8 @@ fn mode() {
     );
 }
 
-/// Decision function: at every pick, of all that are ready, the one that the textbook's formula says.
+/// Decision function: at every pick, of all that are ready, the one that the textbook's formula
+/// says.
 #[test]
 fn decision_function() {
     let workload = Kind::Mixed.make(Size { jobs: Some(6_000), load: 0.95, ..Size::usual(2, 3) });
@@ -75,8 +76,8 @@ fn decision_function() {
     );
 }
 
-/// Decision function of feedback: e and priority. Who has used up more slices comes after who has used
-/// up fewer.
+/// Decision function of feedback: e and priority. Who has used up more slices comes after who has
+/// used up fewer.
 #[test]
 fn decision_function_of_feedback() {
     let mut workload = Workload::new("three");
@@ -87,14 +88,15 @@ fn decision_function_of_feedback() {
     engine::run(&workload.finish(), Feedback::new(MS), 1, &Costs::FREE, &mut strips);
     let pieces: Vec<(u32, u64)> =
         strips.0.iter().map(|strip| (strip.job, (strip.to - strip.from) / US)).collect();
-    // Each slice is twice the one before; the two go down together; the newcomer runs at the next decision.
+    // Each slice is twice the one before; the two go down together; the newcomer runs at the next
+    // decision.
     assert_eq!(pieces[..6], [(0, 1_000), (1, 1_000), (0, 2_000), (1, 2_000), (0, 4_000), (1, 4_000)]);
     let newcomer = pieces.iter().position(|piece| *piece == (2, 500));
     assert_eq!(newcomer, Some(7), "{pieces:?}");
 }
 
-/// Throughput: in the long run the same for all while slices are long; for RR it falls with the slice,
-/// by about cost/(slice + cost).
+/// Throughput: in the long run the same for all while slices are long; for RR it falls with the
+/// slice, by about cost/(slice + cost).
 #[test]
 fn throughput() {
     let mut workload = Workload::new("busy");
@@ -131,8 +133,8 @@ fn response_time() {
     assert!(short(PolicyKind::Srt) < 0.1 * short(PolicyKind::Fcfs));
 }
 
-/// Overhead: the cooperative ones never interrupt, the others do; RR's grows as its slices shrink, and
-/// feedback's is less, for its slices grow.
+/// Overhead: the cooperative ones never interrupt, the others do; RR's grows as its slices shrink,
+/// and feedback's is less, for its slices grow.
 #[test]
 fn overhead() {
     let switches = |policy| {
@@ -166,7 +168,8 @@ fn fcfs_hurts_short_and_io_bound_ones() {
     assert!(short > 5.0 * slowdown(&rr, Class::Short) && io > 2.0 * slowdown(&rr, Class::Io));
 }
 
-/// Effect: SPN and SRT hurt long ones: these wait longer than under FCFS, the short ones hardly at all.
+/// Effect: SPN and SRT hurt long ones: these wait longer than under FCFS, the short ones hardly at
+/// all.
 #[test]
 fn spn_and_srt_hurt_long_ones() {
     let fcfs = mixed(PolicyKind::Fcfs);
@@ -179,8 +182,8 @@ fn spn_and_srt_hurt_long_ones() {
     }
 }
 
-/// Effect: feedback favours I/O-bound ones: they are hurt less than under RR and FCFS, and less than
-/// those that compute.
+/// Effect: feedback favours I/O-bound ones: they are hurt less than under RR and FCFS, and less
+/// than those that compute.
 #[test]
 fn feedback_favours_io_bound_ones() {
     let feedback = mixed(PolicyKind::Mlfq);
@@ -190,8 +193,8 @@ fn feedback_favours_io_bound_ones() {
     assert!(io < 0.5 * slowdown(&mixed(PolicyKind::Fcfs), Class::Io), "{io}");
 }
 
-/// Effect: HRRN balances: of the cooperative ones its slowdowns are the most alike, and neither short
-/// nor long ones come off worst.
+/// Effect: HRRN balances: of the cooperative ones its slowdowns are the most alike, and neither
+/// short nor long ones come off worst.
 #[test]
 fn hrrn_balances() {
     let (fcfs, spn, hrrn) = (mixed(PolicyKind::Fcfs), mixed(PolicyKind::Spn), mixed(PolicyKind::Hrrn));
@@ -204,8 +207,8 @@ fn hrrn_balances() {
     assert!(short(&hrrn) < 1.3 * short(&spn) && short(&hrrn) < 0.5 * short(&fcfs));
 }
 
-/// Effect: RR treats all alike: jobs of every length are slowed down by about the same factor, 1/(1−ρ)
-/// as under processor sharing.
+/// Effect: RR treats all alike: jobs of every length are slowed down by about the same factor,
+/// 1/(1−ρ) as under processor sharing.
 #[test]
 fn rr_treats_all_alike() {
     // All compute once, so that a wait for something else does not blur it; slices far below the
@@ -225,8 +228,8 @@ fn rr_treats_all_alike() {
     assert!(srt[0] < 0.8 * srt[2], "long ones come off worst: {srt:?}");
 }
 
-/// Starvation: possible for SPN, SRT and feedback; not for FCFS, HRRN and RR, nor for ours. Beside an
-/// endless row of short jobs the wait of a long one grows with the row, or it does not.
+/// Starvation: possible for SPN, SRT and feedback; not for FCFS, HRRN and RR, nor for ours. Beside
+/// an endless row of short jobs the wait of a long one grows with the row, or it does not.
 #[test]
 fn starvation() {
     for policy in POLICIES {

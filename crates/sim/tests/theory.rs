@@ -1,8 +1,8 @@
 //! What theory says of the policies and queues, checked by simulation (S52).
 //!
-//! Seen to fail: SRT that does not preempt, and SRT keyed by `service` (optimality); RR's slice doubled
-//! (its bound); HRRN that ignores the wait (starvation); a processor that the engine never uses (M/M/c);
-//! `exponential` drawing evenly (all four queues).
+//! Seen to fail: SRT that does not preempt, and SRT keyed by `service` (optimality); RR's slice
+//! doubled (its bound); HRRN that ignores the wait (starvation); a processor that the engine never
+//! uses (M/M/c); `exponential` drawing evenly (all four queues).
 
 use gosched_sim::costs::Costs;
 use gosched_sim::job::{Class, Workload};
@@ -37,8 +37,8 @@ fn few(seed: u64) -> Workload {
     workload.finish()
 }
 
-/// On one CPU with free switches nobody has a smaller mean response than SRT, whatever the jobs; and it
-/// is not always the same.
+/// On one CPU with free switches nobody has a smaller mean response than SRT, whatever the jobs;
+/// and it is not always the same.
 #[test]
 fn srt_has_the_least_mean_response() {
     let others = [PolicyKind::Fcfs, PolicyKind::Spn, PolicyKind::Hrrn, PolicyKind::Rr, PolicyKind::Mlfq];
@@ -59,8 +59,8 @@ fn srt_has_the_least_mean_response() {
     );
 }
 
-/// Among those that never interrupt, and if all are there from the beginning, SPN has the least mean
-/// response.
+/// Among those that never interrupt, and if all are there from the beginning, SPN has the least
+/// mean response.
 #[test]
 fn spn_is_best_without_interrupting_if_all_are_there() {
     for seed in 0..200 {
@@ -73,8 +73,8 @@ fn spn_is_best_without_interrupting_if_all_are_there() {
     }
 }
 
-/// With n jobs under round robin nobody waits more than (n − 1) quanta, and as many switches, for its
-/// next turn.
+/// With n jobs under round robin nobody waits more than (n − 1) quanta, and as many switches, for
+/// its next turn.
 #[test]
 fn rr_lets_nobody_wait_for_more_than_a_round() {
     let quantum = 100 * US;
@@ -118,10 +118,11 @@ fn fcfs_forms_a_convoy() {
     }
 }
 
-/// Under HRRN a long job beside an endless row of short ones waits for a time that does not depend on
-/// how long the row is, as long as the processor can keep up with the row: newcomers begin with a ratio
-/// of 1, and the long one's grows. (If it can't, all waits grow without end under every policy, and
-/// those of short ones faster in proportion: at 1.5 the long one is not reached, which this test found.)
+/// Under HRRN a long job beside an endless row of short ones waits for a time that does not depend
+/// on how long the row is, as long as the processor can keep up with the row: newcomers begin with
+/// a ratio of 1, and the long one's grows. (If it can't, all waits grow without end under every
+/// policy, and those of short ones faster in proportion: at 1.5 the long one is not reached, which
+/// this test found.)
 #[test]
 fn hrrn_never_starves() {
     for load in [0.5, 0.9, 1.0] {
@@ -215,8 +216,8 @@ fn mmc_waits_as_erlang_says() {
     }
 }
 
-/// M/G/1: the mean wait by Pollaczek and Khinchine, for services that are all the same, evenly spread,
-/// and of two kinds.
+/// M/G/1: the mean wait by Pollaczek and Khinchine, for services that are all the same, evenly
+/// spread, and of two kinds.
 #[test]
 fn mg1_waits_as_pollaczek_and_khinchine_say() {
     type Service = fn(&mut RandomStream) -> Time;
@@ -237,8 +238,8 @@ fn mg1_waits_as_pollaczek_and_khinchine_say() {
     }
 }
 
-/// Round robin with a tiny quantum is processor sharing: the mean response is 1/(1−ρ) services, however
-/// the services are spread.
+/// Round robin with a tiny quantum is processor sharing: the mean response is 1/(1−ρ) services,
+/// however the services are spread.
 #[test]
 fn rr_with_tiny_slices_shares_the_processor() {
     let rho = 0.6;

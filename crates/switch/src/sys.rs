@@ -42,7 +42,8 @@ pub(crate) fn map_stacks(len: usize) -> Result<NonNull<u8>, Errno> {
     if at == libc::MAP_FAILED {
         return Err(errno());
     }
-    // SAFETY: advice on the fresh mapping, which nobody else knows. EINVAL (a kernel without huge pages) is fine.
+    // SAFETY: advice on the fresh mapping, which nobody else knows. EINVAL (a kernel without huge
+    // pages) is fine.
     unsafe { libc::madvise(at, len, libc::MADV_NOHUGEPAGE) };
     NonNull::new(at.cast()).ok_or(libc::ENOMEM)
 }
@@ -105,8 +106,8 @@ pub(crate) enum Paging {
 pub(crate) fn paging() -> Paging {
     let Ok(probe) = map_stacks(PAGE_SIZE) else { return Paging::OnDemand };
     let there = resident(probe.as_ptr(), PAGE_SIZE);
-    // SAFETY: the probe is ours, and nobody else has seen it. If it can't be unmapped, one page of address space
-    // is lost.
+    // SAFETY: the probe is ours, and nobody else has seen it. If it can't be unmapped, one page of
+    // address space is lost.
     let _ = unsafe { unmap(probe.as_ptr(), PAGE_SIZE) };
     match there {
         Ok(0) | Err(_) => Paging::OnDemand,
@@ -114,7 +115,8 @@ pub(crate) fn paging() -> Paging {
     }
 }
 
-/// Installs guards of `len` bytes at each of `count` places, `stride` apart, with as few calls as the kernel allows.
+/// Installs guards of `len` bytes at each of `count` places, `stride` apart, with as few calls as
+/// the kernel allows.
 ///
 /// # Safety
 ///

@@ -1,7 +1,9 @@
-//! Guards by `userfaultfd` for kernels 6.6 to 6.12: `UFFDIO_POISON` marks pages so that touching them is SIGBUS.
+//! Guards by `userfaultfd` for kernels 6.6 to 6.12: `UFFDIO_POISON` marks pages so that touching
+//! them is SIGBUS.
 //!
-//! The slab is registered for write-protect faults only, and nothing is ever write-protected: so no fault is ever
-//! delivered to the descriptor, missing pages come as usual, and nobody needs to read it.
+//! The slab is registered for write-protect faults only, and nothing is ever write-protected: so no
+//! fault is ever delivered to the descriptor, missing pages come as usual, and nobody needs to read
+//! it.
 //!
 //! Invariants: the descriptor stays open as long as the process lives (closing it would unregister
 //! the slabs); poisoned ranges are never discarded, because `MADV_DONTNEED` wipes the marks: only
@@ -65,7 +67,8 @@ impl Uffd {
         self.ioctl(UFFDIO_REGISTER, &mut RangeRequest { start: at as u64, len: len as u64, mode, result: 0 })
     }
 
-    /// Poisons an untouched range of a registered mapping. (The kernel refuses pages that are already there.)
+    /// Poisons an untouched range of a registered mapping. (The kernel refuses pages that are
+    /// already there.)
     pub(crate) fn poison(&self, at: *mut u8, len: usize) -> Result<(), Errno> {
         let (start, len) = (at as u64, len as u64);
         let mut done = 0;
@@ -83,8 +86,8 @@ impl Uffd {
     }
 
     fn ioctl<T>(&self, request: libc::Ioctl, arg: &mut T) -> Result<(), Errno> {
-        // SAFETY: `arg` is the structure that `request` names (both are chosen in this file, together); the kernel
-        // reads and writes nothing else of ours.
+        // SAFETY: `arg` is the structure that `request` names (both are chosen in this file,
+        // together); the kernel reads and writes nothing else of ours.
         match unsafe { libc::ioctl(self.0.as_raw_fd(), request, arg as *mut T) } {
             0 => Ok(()),
             _ => Err(last_errno()),

@@ -2,9 +2,9 @@
 //! chooses it.
 //!
 //! The sources of the workspace's crates are searched for words that such code contains. That is
-//! enough on a machine without another architecture's standard library; where there is one, `.ci/run
-//! aarch64` compiles the workspace for it. Seen to fail with each of the words and with an `asm!`,
-//! put into `gosched/src/p/mod.rs`, and with an `asm!` in `switch/src/arch/gobuf.rs`.
+//! enough on a machine without another architecture's standard library; where there is one,
+//! `.ci/run aarch64` compiles the workspace for it. Seen to fail with each of the words and with an
+//! `asm!`, put into `gosched/src/p/mod.rs`, and with an `asm!` in `switch/src/arch/gobuf.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,8 +68,8 @@ fn words_in(name: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// Whether there is an `asm!` with instructions in it, also if they begin on the next line. An empty
-/// one is only a barrier for the compiler, and compiles everywhere.
+/// Whether there is an `asm!` with instructions in it, also if they begin on the next line. An
+/// empty one is only a barrier for the compiler, and compiles everywhere.
 fn has_assembly(text: &str) -> bool {
     text.match_indices("asm!(").any(|(at, found)| !text[at + found.len()..].trim_start().starts_with("\"\""))
 }

@@ -18,7 +18,8 @@ fn cycle(cache: &mut StackCache, pool: &StackPool, bytes: usize) -> Stack {
     again
 }
 
-/// S15: all but the first few pages are given back at once, after the first use as after later ones.
+/// S15: all but the first few pages are given back at once, after the first use as after later
+/// ones.
 #[test]
 fn deep_use_gives_pages_back() {
     static POOL: StackPool = StackPool::new();
@@ -31,7 +32,8 @@ fn deep_use_gives_pages_back() {
     }
 }
 
-/// The same, when the first uses were shallow (level 1 painted) and then a little deeper (level 2 painted).
+/// The same, when the first uses were shallow (level 1 painted) and then a little deeper (level 2
+/// painted).
 #[test]
 fn deep_use_after_shallow_use_gives_pages_back() {
     static POOL: StackPool = StackPool::new();
@@ -94,8 +96,8 @@ enum Strict {
 }
 
 fn without_system_calls(body: impl FnOnce()) -> Strict {
-    // SAFETY: the child uses nothing that another thread may have locked: no allocation, no std I/O. Strict seccomp
-    // kills it at any system call but read, write, exit and sigreturn.
+    // SAFETY: the child uses nothing that another thread may have locked: no allocation, no std
+    // I/O. Strict seccomp kills it at any system call but read, write, exit and sigreturn.
     let status = unsafe {
         let pid = libc::fork();
         assert!(pid >= 0);
@@ -115,7 +117,8 @@ fn without_system_calls(body: impl FnOnce()) -> Strict {
     }
 }
 
-/// S10, S12: popping, running a few frames and pushing make no system call; the gate is seen to fail with deep use.
+/// S10, S12: popping, running a few frames and pushing make no system call; the gate is seen to
+/// fail with deep use.
 #[test]
 fn ordinary_exits_make_no_system_call() {
     static POOL: StackPool = StackPool::new();

@@ -1,4 +1,5 @@
-//! When the system refuses memory: an error that says so, or smaller slabs. Each in a process of its own.
+//! When the system refuses memory: an error that says so, or smaller slabs. Each in a process of
+//! its own.
 
 mod common;
 

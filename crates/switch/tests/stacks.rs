@@ -159,7 +159,8 @@ fn a_cache_moves_half_of_itself() {
     assert_eq!((stats.slabs, stats.free), (1, stats.stacks));
 }
 
-/// Conservation: whatever goes through caches and pool, no stack is lost, doubled or mapped without need.
+/// Conservation: whatever goes through caches and pool, no stack is lost, doubled or mapped without
+/// need.
 #[test]
 fn no_stack_is_lost_between_caches_on_many_threads() {
     static POOL: StackPool = StackPool::new();

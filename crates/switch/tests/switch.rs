@@ -42,7 +42,8 @@ fn ping_pong_passes_values_and_keeps_locals() {
     let stack = stack();
     let mut pair = Pair { main: Gobuf::empty(), other: Gobuf::empty(), value: 1, rounds: 0 };
     let p = &raw mut pair;
-    // SAFETY: the context never ends by itself; its stack is given back when nobody switches to it any more.
+    // SAFETY: the context never ends by itself; its stack is given back when nobody switches to it
+    // any more.
     unsafe {
         (*p).other = Gobuf::fresh(stack.top(), double_for_ever, p as usize);
         for round in 1..=50u64 {
@@ -93,7 +94,8 @@ fn contexts_switch_straight_to_each_other() {
 unsafe extern "C" fn scribble_registers(arg: usize) -> ! {
     let pair = arg as *mut Pair;
     loop {
-        // SAFETY: every register written is declared; rbx, which can't be, is put back. The pair outlives us.
+        // SAFETY: every register written is declared; rbx, which can't be, is put back. The pair
+        // outlives us.
         unsafe {
             std::arch::asm!(
                 "push rbx", "mov rbx, -1", "mov r12, -1", "mov r13, -1", "mov r14, -1", "mov r15, -1",
@@ -169,8 +171,8 @@ struct Relay {
 
 unsafe extern "C" fn run_and_hand_over(arg: usize) -> ! {
     let relay = arg as *mut Relay;
-    // SAFETY: the relay lies on the main stack. The next context takes this stack over in place: nothing of this
-    // frame is needed after the jump; the buffer is read before its line is reused.
+    // SAFETY: the relay lies on the main stack. The next context takes this stack over in place:
+    // nothing of this frame is needed after the jump; the buffer is read before its line is reused.
     unsafe {
         (*relay).sps.push(here().sp);
         if (*relay).left == 0 {
@@ -182,7 +184,8 @@ unsafe extern "C" fn run_and_hand_over(arg: usize) -> ! {
     }
 }
 
-/// S9, S10: a context that ends hands its stack to the next in place, a hundred thousand times at the same depth.
+/// S9, S10: a context that ends hands its stack to the next in place, a hundred thousand times at
+/// the same depth.
 #[test]
 fn jump_starts_the_next_context_on_the_same_stack() {
     let _dog = watchdog();
@@ -221,7 +224,8 @@ fn a_context_moves_between_threads() {
     POOL.free(stack);
 }
 
-/// The saved stack pointer of a suspended context lies on its stack; that of a fresh one is the top.
+/// The saved stack pointer of a suspended context lies on its stack; that of a fresh one is the
+/// top.
 #[test]
 fn a_resting_context_shows_where_it_is() {
     let _dog = watchdog();

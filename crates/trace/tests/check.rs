@@ -1,7 +1,7 @@
 //! `check` finds nothing in a sound trace, and in each seeded mistake what was seeded.
 //!
-//! Seen to fail: each mistake with its check taken out of `src/check.rs` or the files in its folder;
-//! what is allowed for a reason, with stopped worlds and the number of Ps not looked at.
+//! Seen to fail: each mistake with its check taken out of `src/check.rs` or the files in its
+//! folder; what is allowed for a reason, with stopped worlds and the number of Ps not looked at.
 
 mod common;
 

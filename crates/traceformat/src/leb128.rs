@@ -12,8 +12,8 @@ pub const MAX_LEN: usize = 10;
 /// If `room` is too short; [`MAX_LEN`] bytes always suffice.
 #[inline]
 pub fn put(room: &mut [u8], value: u64) -> usize {
-    // With room for any number, no byte needs a check of its own: a GoStart then
-    // takes 105 instructions instead of 146.
+    // With room for any number, no byte needs a check of its own: a GoStart then takes 105
+    // instructions instead of 146.
     match room.first_chunk_mut::<MAX_LEN>() {
         Some(room) => put_within(room, value),
         None => put_within(room, value),

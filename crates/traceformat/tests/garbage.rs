@@ -1,7 +1,7 @@
 //! Whatever the bytes are, reading ends, without a panic, and with little memory.
 //!
-//! Seen to fail: with `rest[..len]` in `BatchData::data`, and with no limit to
-//! the length that a batch promises.
+//! Seen to fail: with `rest[..len]` in `BatchData::data`, and with no limit to the length that a
+//! batch promises.
 
 mod common;
 

@@ -88,7 +88,8 @@ pub fn ring(params: &Params) -> Sample {
     })
 }
 
-/// A tree of goroutines, ten children each; what the leaves send is summed up on the way to the root.
+/// A tree of goroutines, ten children each; what the leaves send is summed up on the way to the
+/// root.
 pub fn skynet(params: &Params) -> Sample {
     fn node(up: Sender<u64>, number: u64, leaves: u64) {
         if leaves == 1 {

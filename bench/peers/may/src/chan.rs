@@ -70,7 +70,8 @@ pub fn ring(params: &Params) -> Sample {
     })
 }
 
-/// A tree of coroutines, ten children each; what the leaves send is summed up on the way to the root.
+/// A tree of coroutines, ten children each; what the leaves send is summed up on the way to the
+/// root.
 pub fn skynet(params: &Params) -> Sample {
     fn node(up: mpsc::Sender<u64>, number: u64, leaves: u64) {
         if leaves == 1 {

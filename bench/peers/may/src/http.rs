@@ -20,7 +20,8 @@ impl HttpService for Hello {
 
 pub fn hello(params: &Params) -> Sample {
     run(params, || {
-        // It binds the address itself and does not tell its port: so one is chosen that is free now.
+        // It binds the address itself and does not tell its port: so one is chosen that is free
+        // now.
         let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let address = address.expect("there is a free port");
         let server = HttpServer(Hello).start(address).expect("the port is free");

@@ -1,5 +1,5 @@
-//! The workloads on OS threads, one for each task. They get smaller sizes: see `src/rows.rs`.
-//! There is no `fib`: it would need thousands of threads at once, each waiting for others.
+//! The workloads on OS threads, one for each task. They get smaller sizes: see `src/rows.rs`. There
+//! is no `fib`: it would need thousands of threads at once, each waiting for others.
 
 #![forbid(unsafe_code)]
 

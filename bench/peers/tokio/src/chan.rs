@@ -1,5 +1,6 @@
-//! Tasks that pass values through channels. tokio's hold at least one value and have one receiver: where others have
-//! no buffer, these have one place; where several receive, they share the receiver behind a mutex, as tokio's users do.
+//! Tasks that pass values through channels. tokio's hold at least one value and have one receiver:
+//! where others have no buffer, these have one place; where several receive, they share the
+//! receiver behind a mutex, as tokio's users do.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -138,7 +139,8 @@ pub fn skynet(params: &Params) -> Sample {
         }
         up.send(sum).await.expect("the parent receives");
     }
-    // A function of its own, so that the compiler need not know `node` to be `Send` while it compiles it.
+    // A function of its own, so that the compiler need not know `node` to be `Send` while it
+    // compiles it.
     fn spawn(up: mpsc::Sender<u64>, number: u64, leaves: u64) {
         tokio::spawn(node(up, number, leaves));
     }

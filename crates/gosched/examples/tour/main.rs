@@ -4,8 +4,9 @@
 //! its `mod.rs`; the code that it shows is cut out of that file, so what is shown is what runs, and
 //! every figure is measured while you watch.
 //!
-//! The tour runs each chapter in a process of its own (`tour --only NAME`): a process has one runtime, and each chapter
-//! wants a fresh one. A chapter that fails its own check, crashes or hangs makes the tour's exit status 1.
+//! The tour runs each chapter in a process of its own (`tour --only NAME`): a process has one
+//! runtime, and each chapter wants a fresh one. A chapter that fails its own check, crashes or
+//! hangs makes the tour's exit status 1.
 
 #![forbid(unsafe_code)]
 

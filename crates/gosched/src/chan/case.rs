@@ -1,4 +1,5 @@
-//! Senders and receivers as the cases of a selection: the core's operations, for all kinds of receivers.
+//! Senders and receivers as the cases of a selection: the core's operations, for all kinds of
+//! receivers.
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;

@@ -1,5 +1,5 @@
-//! The errors, with the texts of `crossbeam_channel`. The `Debug` of those that carry a value does not need the value's, and is in
-//! quotes.
+//! The errors, with the texts of `crossbeam_channel`. The `Debug` of those that carry a value does
+//! not need the value's, and is in quotes.
 
 use core::error::Error;
 use core::fmt;
@@ -35,8 +35,8 @@ pub enum TrySendError<T> {
     Disconnected(T),
 }
 
-/// An error of [`send_timeout`](super::Sender::send_timeout) and [`send_deadline`](super::Sender::send_deadline). The value
-/// comes back in it.
+/// An error of [`send_timeout`](super::Sender::send_timeout) and
+/// [`send_deadline`](super::Sender::send_deadline). The value comes back in it.
 ///
 /// ```
 /// use gosched::chan::{SendTimeoutError, bounded};
@@ -83,7 +83,8 @@ pub enum TryRecvError {
     Disconnected,
 }
 
-/// An error of [`recv_timeout`](super::Receiver::recv_timeout) and [`recv_deadline`](super::Receiver::recv_deadline).
+/// An error of [`recv_timeout`](super::Receiver::recv_timeout) and
+/// [`recv_deadline`](super::Receiver::recv_deadline).
 ///
 /// ```
 /// use gosched::chan::{RecvTimeoutError, bounded};
@@ -114,7 +115,8 @@ pub enum RecvTimeoutError {
 pub struct TrySelectError;
 
 /// An error of [`select_timeout`](super::Select::select_timeout) and
-/// [`select_deadline`](super::Select::select_deadline): the time was over before an operation could be done.
+/// [`select_deadline`](super::Select::select_deadline): the time was over before an operation could
+/// be done.
 ///
 /// ```
 /// use gosched::chan::{Select, SelectTimeoutError, bounded};
@@ -141,8 +143,9 @@ pub struct SelectTimeoutError;
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct TryReadyError;
 
-/// An error of [`ready_timeout`](super::Select::ready_timeout) and [`ready_deadline`](super::Select::ready_deadline): the time
-/// was over before an operation was ready.
+/// An error of [`ready_timeout`](super::Select::ready_timeout) and
+/// [`ready_deadline`](super::Select::ready_deadline): the time was over before an operation was
+/// ready.
 ///
 /// ```
 /// use gosched::chan::{ReadyTimeoutError, Select, bounded};

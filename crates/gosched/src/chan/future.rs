@@ -1,14 +1,15 @@
 //! Sending and receiving in async code.
 //!
-//! A task that has to wait puts a node into the channel's queue, as goroutines do. The node is in a box, not in the future: a
-//! future may be forgotten and its memory reused, but then the box is leaked, and the queue's pointer stays valid. Value and waker
-//! are in the box.
+//! A task that has to wait puts a node into the channel's queue, as goroutines do. The node is in a
+//! box, not in the future: a future may be forgotten and its memory reused, but then the box is
+//! leaked, and the queue's pointer stays valid. Value and waker are in the box.
 //!
 //! Invariants:
-//! - the future owns the box. When it is dropped it takes the node out of the queue, under the lock; a value that was already
-//!   handed to it is put back for the next receiver, outside;
-//! - in one case a node is out of the queue, and somebody still has a pointer to it: a `select` has chosen to send to it,
-//!   and is computing the value. A future that is dropped then leaves the box to that sender ([`free_orphan`]).
+//! - the future owns the box. When it is dropped it takes the node out of the queue, under the
+//!   lock; a value that was already handed to it is put back for the next receiver, outside;
+//! - in one case a node is out of the queue, and somebody still has a pointer to it: a `select` has
+//!   chosen to send to it, and is computing the value. A future that is dropped then leaves the box
+//!   to that sender ([`free_orphan`]).
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -44,7 +45,8 @@ impl<T> Owned<T> {
     fn new(value: MaybeUninit<T>) -> Owned<T> {
         let parcel = Box::leak(Box::new(MaybeUninit::<Parcel<T>>::uninit()));
         let place = parcel.as_mut_ptr();
-        // SAFETY: the fields are written before they are read; the node points at its neighbours, which do not move.
+        // SAFETY: the fields are written before they are read; the node points at its neighbours,
+        // which do not move.
         unsafe {
             (&raw mut (*place).slot).write(UnsafeCell::new(value));
             (&raw mut (*place).ticket).write(Ticket::new());
@@ -72,7 +74,8 @@ impl<T> Owned<T> {
     }
 }
 
-/// Frees the parcel of a dropped future, which has left it to the sender that was to deliver a value.
+/// Frees the parcel of a dropped future, which has left it to the sender that was to deliver a
+/// value.
 ///
 /// # Safety
 /// The node is that of a [`RecvFuture`] for `T`s, and orphaned.
@@ -102,7 +105,8 @@ enum Sending<T> {
 
 impl<T> Unpin for SendFuture<'_, T> {}
 
-// SAFETY: the future owns the parcel and the value; others access them under the channel's lock only.
+// SAFETY: the future owns the parcel and the value; others access them under the channel's lock
+// only.
 unsafe impl<T: Send> Send for SendFuture<'_, T> {}
 // SAFETY: `&SendFuture` gives access to nothing.
 unsafe impl<T: Send> Sync for SendFuture<'_, T> {}
@@ -202,8 +206,8 @@ enum Waits {
     No,
 }
 
-/// Replaces the waker of a task that is polled before its wait is over. If user code panics (the new waker's clone, the old
-/// one's drop), the node stays in the queue.
+/// Replaces the waker of a task that is polled before its wait is over. If user code panics (the
+/// new waker's clone, the old one's drop), the node stays in the queue.
 fn wait_on<T>(chan: &Chan<T, Waiter>, node: &Sudog<Waiter>, waker: &Waker) -> Waits {
     let waker = waker.clone();
     let visitor = Visitor::enter();

@@ -40,7 +40,8 @@ pub fn send<T>(s: &Sender<T>, index: usize) -> Case<'_> {
 
 /// Without a default.
 ///
-/// Until one is selected, the cases borrow their channels: neither an operand nor the time-out can drop or replace one.
+/// Until one is selected, the cases borrow their channels: neither an operand nor the time-out can
+/// drop or replace one.
 ///
 /// ```compile_fail,E0505
 /// # use gosched::chan::{Receiver, unbounded};
@@ -69,7 +70,8 @@ pub fn select_timeout<'a>(cases: &[Case<'a>], timeout: Duration, bias: Bias) -> 
     Selected(run(cases, SelectMode::Wait(Patience::For(timeout)), bias.0))
 }
 
-/// What was selected, if anything. The methods that complete it take it by value, so that it borrows nothing afterwards.
+/// What was selected, if anything. The methods that complete it take it by value, so that it
+/// borrows nothing afterwards.
 #[derive(Debug)]
 pub struct Selected<'a>(Option<SelectedOperation<'a>>);
 
@@ -92,13 +94,15 @@ impl<'a> Selected<'a> {
         self.operation().complete_send(s, value)
     }
 
-    /// Keeps the channel of a send alive while its value is computed, by code that may drop or replace the sender.
+    /// Keeps the channel of a send alive while its value is computed, by code that may drop or
+    /// replace the sender.
     #[inline]
     pub fn hold<T>(mut self, s: &Sender<T>) -> SelectedSend<T> {
         SelectedSend { sender: s.clone(), chosen: self.operation().take_chosen(s) }
     }
 
-    /// Ends it when nothing was selected. Forgets it, because even a drop that does nothing would cost time here.
+    /// Ends it when nothing was selected. Forgets it, because even a drop that does nothing would
+    /// cost time here.
     #[inline]
     pub fn nothing(self) {
         debug_assert!(self.0.is_none(), "a case was selected that there is not");
@@ -111,7 +115,8 @@ impl<'a> Selected<'a> {
     }
 }
 
-/// A send that was selected and has to be completed, as a [`SelectedOperation`]; it borrows nothing.
+/// A send that was selected and has to be completed, as a [`SelectedOperation`]; it borrows
+/// nothing.
 pub struct SelectedSend<T> {
     sender: Sender<T>,
     /// Its outcome; `None` once it is completed.
@@ -139,7 +144,8 @@ impl<T> fmt::Debug for SelectedSend<T> {
 impl<T> Drop for SelectedSend<T> {
     fn drop(&mut self) {
         if let Some(chosen) = self.chosen.take() {
-            // SAFETY: chosen, and taken out just now, so it is not completed. A send has no value in a slot.
+            // SAFETY: chosen, and taken out just now, so it is not completed. A send has no value
+            // in a slot.
             unsafe { case::abandon(&self.sender, chosen, core::ptr::null_mut()) };
         }
     }

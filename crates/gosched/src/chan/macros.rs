@@ -1,19 +1,24 @@
 //! `select!` and `select_biased!`, with the grammar of `crossbeam_channel`.
 //!
-//! A helper takes the cases off the list one after the other (`@parse`), checks each (`@case`), and keeps operations and default
-//! apart. Then it expands (`@expand`): the operations' senders and receivers are evaluated in the order written, then the time-out,
-//! then one is selected; the value to send is evaluated last, and only for the case that was selected. What can't be read ends in
+//! A helper takes the cases off the list one after the other (`@parse`), checks each (`@case`), and
+//! keeps operations and default apart. Then it expands (`@expand`): the operations' senders and
+//! receivers are evaluated in the order written, then the time-out, then one is selected; the value
+//! to send is evaluated last, and only for the case that was selected. What can't be read ends in
 //! `@mistake`, which says why.
 //!
 //! Invariants:
 //!
-//! - By hygiene the cases don't see the expansion's own names. The expansion has no `unsafe`, and no closure: `return`, `break`
-//!   and `?` work in the cases.
-//! - What was selected is given up, by value, before a body or the default begins, and the default's is not the arm of a `match`
-//!   on it, which would keep it until the end. So no channel is borrowed in a body: it may be dropped, moved or replaced there.
-//! - A body is passed on as tokens in braces, and never parsed twice: one that another macro has parsed can't be parsed again.
-//! - The helper calls itself three times for each case, crossbeam's four times: what is within the compiler's limit there is here.
-//! - No path begins at the user's names: `core`, `std` or `Some` may be anything where the macro is used.
+//! - By hygiene the cases don't see the expansion's own names. The expansion has no `unsafe`, and
+//!   no closure: `return`, `break` and `?` work in the cases.
+//! - What was selected is given up, by value, before a body or the default begins, and the
+//!   default's is not the arm of a `match` on it, which would keep it until the end. So no channel
+//!   is borrowed in a body: it may be dropped, moved or replaced there.
+//! - A body is passed on as tokens in braces, and never parsed twice: one that another macro has
+//!   parsed can't be parsed again.
+//! - The helper calls itself three times for each case, crossbeam's four times: what is within the
+//!   compiler's limit there is here.
+//! - No path begins at the user's names: `core`, `std` or `Some` may be anything where the macro is
+//!   used.
 
 /// Waits for several channel operations at once and does one of them.
 ///
@@ -21,13 +26,17 @@
 ///
 /// - `recv(receiver) -> result => body`,
 /// - `send(sender, value) -> result => body`; the value is evaluated only if this case is selected,
-/// - at most one `default => body`, if nothing is ready; or `default(timeout) => body`, if nothing becomes ready for that long.
+/// - at most one `default => body`, if nothing is ready; or `default(timeout) => body`, if nothing
+///   becomes ready for that long.
 ///
-/// `receiver` and `sender` are expressions, used by reference; `result` is a pattern for what `recv` and `send` return; a body is
-/// an expression, followed by a comma unless it is a block. An operation is ready if it need not wait, which includes that its
-/// channel is closed. Of several that are ready, each has the same chance. Without any case it waits for ever, as Go's `select {}`.
+/// `receiver` and `sender` are expressions, used by reference; `result` is a pattern for what
+/// `recv` and `send` return; a body is an expression, followed by a comma unless it is a block. An
+/// operation is ready if it need not wait, which includes that its channel is closed. Of several
+/// that are ready, each has the same chance. Without any case it waits for ever, as Go's
+/// `select {}`.
 ///
-/// In a body no channel is borrowed any more: it may be dropped, moved, or replaced, as Go programs set a channel to nil.
+/// In a body no channel is borrowed any more: it may be dropped, moved, or replaced, as Go programs
+/// set a channel to nil.
 ///
 /// A moving call, even with `default`.
 ///
@@ -92,7 +101,8 @@ macro_rules! select {
     };
 }
 
-/// As [`select!`](crate::select!), but of several operations that are ready the first one is selected.
+/// As [`select!`](crate::select!), but of several operations that are ready the first one is
+/// selected.
 ///
 /// ```
 /// use gosched::chan::unbounded;

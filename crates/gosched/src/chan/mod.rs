@@ -1,4 +1,5 @@
-//! Channels, with the names of `crossbeam_channel`, for goroutines, threads and async tasks alike; and Go's `close`.
+//! Channels, with the names of `crossbeam_channel`, for goroutines, threads and async tasks alike;
+//! and Go's `close`.
 //!
 //! ```
 //! use gosched::chan::{bounded, unbounded};
@@ -26,20 +27,23 @@
 //! assert_eq!(sum, 385);
 //! ```
 //!
-//! A goroutine that waits is parked, and its thread runs others; a thread that is not ours is blocked; an async task
-//! ([`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async)) is woken through its waker. They may all use the same
+//! A goroutine that waits is parked, and its thread runs others; a thread that is not ours is
+//! blocked; an async task ([`send_async`](Sender::send_async),
+//! [`recv_async`](Receiver::recv_async)) is woken through its waker. They may all use the same
 //! channel. A value goes directly to a receiver that waits, and not through the buffer.
 //!
-//! **First come, first served.** Waiters get their turn in the order in which they came, even senders that wait for a place
-//! in a buffer: nobody overtakes them.
+//! **First come, first served.** Waiters get their turn in the order in which they came, even
+//! senders that wait for a place in a buffer: nobody overtakes them.
 //!
-//! **The end.** A channel is closed when all its senders or all its receivers are gone, or by [`close`](Sender::close). Then receivers
-//! get what is in it and after that errors; senders get their values back.
+//! **The end.** A channel is closed when all its senders or all its receivers are gone, or by
+//! [`close`](Sender::close). Then receivers get what is in it and after that errors; senders get
+//! their values back.
 //!
-//! **Contexts** have no effect on plain operations: they are the same whether the current [context](crate::context) has ended or not.
-//! [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) and [`send_ctx`](Sender::send_ctx) wait no longer than the
-//! context lasts; their errors tell a closed channel from a context that has ended. In `select!` the context is a
-//! case, as in Go: `recv(context::current().done()) -> _ => …`.
+//! **Contexts** have no effect on plain operations: they are the same whether the current
+//! [context](crate::context) has ended or not. [`recv_ctx`](Receiver::recv_ctx),
+//! [`iter_ctx`](Receiver::iter_ctx) and [`send_ctx`](Sender::send_ctx) wait no longer than the
+//! context lasts; their errors tell a closed channel from a context that has ended. In `select!`
+//! the context is a case, as in Go: `recv(context::current().done()) -> _ => …`.
 //!
 //! # Coming from Go
 //!
@@ -62,13 +66,14 @@
 //! | a nil channel in a `select` | [`never()`](never()) |
 //! | `time.After(d)`, `time.Tick(d)` | [`after(d)`](after), [`tick(d)`](tick) |
 //!
-//! In Go the value of a `case b <- w` is computed before the selection, here only if the case is selected. A channel here has two
-//! ends: keep clones of the ones you need. A forgotten clone keeps the channel open: then use `close`.
+//! In Go the value of a `case b <- w` is computed before the selection, here only if the case is
+//! selected. A channel here has two ends: keep clones of the ones you need. A forgotten clone keeps
+//! the channel open: then use `close`.
 //!
 //! # Coming from crossbeam
 //!
-//! `use gosched::chan as crossbeam_channel;` and everything compiles and behaves as before: all names, errors and their texts, the
-//! grammar of the macros. What is different:
+//! `use gosched::chan as crossbeam_channel;` and everything compiles and behaves as before: all
+//! names, errors and their texts, the grammar of the macros. What is different:
 //!
 //! | crossbeam | here |
 //! |---|---|
@@ -85,12 +90,14 @@
 //!
 //! # Moving calls
 //!
-//! Calls that may wait are moving calls (see the [crate's page](crate#moving-calls)): `send`, `recv`, their
-//! variants with a time limit or a context, iterating, `select!` and `Select`'s waiting methods. `try_send`, `try_recv`, `try_select`, `try_ready`,
-//! `close`, `len`, clones and drops never move.
+//! Calls that may wait are moving calls (see the [crate's page](crate#moving-calls)): `send`,
+//! `recv`, their variants with a time limit or a context, iterating, `select!` and `Select`'s
+//! waiting methods. `try_send`, `try_recv`, `try_select`, `try_ready`, `close`, `len`, clones and
+//! drops never move.
 //!
-//! In one case a call that never moves has to wait: `try_recv` and `try_select` on a channel without a buffer
-//! at which a `select!` waits to send. That `select!` computes its value only then, and the calling thread is blocked meanwhile.
+//! In one case a call that never moves has to wait: `try_recv` and `try_select` on a channel
+//! without a buffer at which a `select!` waits to send. That `select!` computes its value only
+//! then, and the calling thread is blocked meanwhile.
 
 mod case;
 mod err;
@@ -128,7 +135,8 @@ pub use sender::Sender;
 
 use timer::TimerChan;
 
-/// A channel that holds at most `cap` values. With 0 it holds none: a send waits until its value is received.
+/// A channel that holds at most `cap` values. With 0 it holds none: a send waits until its value is
+/// received.
 ///
 /// Never moves.
 ///
@@ -210,8 +218,8 @@ pub const fn never<T>() -> Receiver<T> {
 
 /// A receiver that gets a value each `duration`: the moment at which it was due. Never moves.
 ///
-/// It holds at most one value: a receiver that comes late gets one for all that it has missed. Later values stay a whole number
-/// of durations away from the first.
+/// It holds at most one value: a receiver that comes late gets one for all that it has missed.
+/// Later values stay a whole number of durations away from the first.
 ///
 /// ```
 /// use gosched::chan::tick;

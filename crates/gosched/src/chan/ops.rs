@@ -1,8 +1,10 @@
-//! What senders and receivers do: the core's operations (`gosched-chan`) with the scheduler's way of waiting and waking.
+//! What senders and receivers do: the core's operations (`gosched-chan`) with the scheduler's way
+//! of waiting and waking.
 //!
-//! A call enters the runtime once and takes the lock once; if it has to wait, it queues itself under that same lock. (It enters
-//! again to give the channel memory, to leave the queue after a time-out, and if it must look again.) No user code runs in
-//! between: values are moved by their bytes; wakers are called, and values and memory dropped, after leaving.
+//! A call enters the runtime once and takes the lock once; if it has to wait, it queues itself
+//! under that same lock. (It enters again to give the channel memory, to leave the queue after a
+//! time-out, and if it must look again.) No user code runs in between: values are moved by their
+//! bytes; wakers are called, and values and memory dropped, after leaving.
 #![allow(unsafe_code)]
 
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -35,7 +37,8 @@ pub(super) fn call(waker: Option<Waker>) {
     }
 }
 
-/// As [`call`], for the peer of a receive. If the waker panics, the value goes back to the channel; else it would be lost.
+/// As [`call`], for the peer of a receive. If the waker panics, the value goes back to the channel;
+/// else it would be lost.
 #[inline]
 pub(super) fn call_for<T>(chan: &Chan<T, Waiter>, waker: Option<Waker>, value: T) -> T {
     match waker {
@@ -71,8 +74,9 @@ fn tell_all<T>(state: &mut ChanState<T, Waiter>, inside: &mut impl Inside) {
     }
 }
 
-/// Leaves after an operation that watchers must learn of, or that has left unused memory. The caller [calls](call) the waker
-/// that this returns, after it has secured the value, if one was taken.
+/// Leaves after an operation that watchers must learn of, or that has left unused memory. The
+/// caller [calls](call) the waker that this returns, after it has secured the value, if one was
+/// taken.
 #[inline]
 #[must_use = "an async task is woken by its waker"]
 pub(super) fn conclude<T>(
@@ -123,7 +127,8 @@ pub(super) fn supply<T>(chan: &Chan<T, Waiter>, no_room: NoRoom) {
     drop(garbage);
 }
 
-/// Sends, waiting for a place or a receiver if need be. `Timeout` means the end of patience, by time or by the context.
+/// Sends, waiting for a place or a receiver if need be. `Timeout` means the end of patience, by
+/// time or by the context.
 #[inline]
 pub(crate) fn send<T>(
     chan: &Chan<T, Waiter>,
@@ -258,7 +263,8 @@ pub(super) fn try_send<T>(chan: &Chan<T, Waiter>, value: T) -> Result<(), TrySen
     }
 }
 
-/// Receives, waiting for a value if need be. `Timeout` means the end of patience, by time or by the context.
+/// Receives, waiting for a value if need be. `Timeout` means the end of patience, by time or by the
+/// context.
 #[inline]
 pub(super) fn recv<T>(chan: &Chan<T, Waiter>, patience: Patience) -> Result<T, RecvTimeoutError> {
     let caller = match Caller::enter_moving() {
@@ -346,7 +352,8 @@ fn recv_waiting<T>(
     }
 }
 
-/// Waits for the value of a `select` that was claimed and computes it now. `None`: it did not complete the send.
+/// Waits for the value of a `select` that was claimed and computes it now. `None`: it did not
+/// complete the send.
 #[cold]
 fn recv_offered<T>(
     mut caller: Caller,
@@ -359,7 +366,8 @@ fn recv_offered<T>(
     let node = Sudog::new(&ticket, FIRST_OUTCOME, slot.as_mut_ptr().cast());
     // SAFETY: from `Offered`; the node is in this frame until the delivery.
     unsafe { state.bind(sender, &node) };
-    // The sender needs the lock to deliver, so it does not deliver before this waits. It is no async task.
+    // The sender needs the lock to deliver, so it does not deliver before this waits. It is no
+    // async task.
     let _ = caller.wake(waiter);
     caller.wait(WaitReason::ChanReceive, |waiter| {
         ticket.put(waiter);
@@ -395,8 +403,9 @@ pub(super) fn try_recv<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     }
 }
 
-/// As [`try_recv`], where the only sender is a `select` that will compute its value when it is chosen. This call must not
-/// move the goroutine, so it blocks the thread for that short time, and the goroutine's P goes to the sender.
+/// As [`try_recv`], where the only sender is a `select` that will compute its value when it is
+/// chosen. This call must not move the goroutine, so it blocks the thread for that short time, and
+/// the goroutine's P goes to the sender.
 #[cold]
 fn try_recv_offered<T>(chan: &Chan<T, Waiter>) -> Result<T, TryRecvError> {
     let parker = ThreadParker::current();

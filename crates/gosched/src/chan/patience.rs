@@ -1,4 +1,5 @@
-//! How long a channel's operation waits: for ever, for a time, or as long as the caller's context lasts.
+//! How long a channel's operation waits: for ever, for a time, or as long as the caller's context
+//! lasts.
 //!
 //! Invariant: a duration becomes a deadline once in a call, by [`Patience::limit`] or
 //! [`Patience::begun`], however often the operation looks again. Who looks again goes on with the
@@ -61,7 +62,8 @@ impl Patience {
         }
     }
 
-    /// The patience that is left after a wait with `limit` has begun. (A limit has a deadline or a context here, not both.)
+    /// The patience that is left after a wait with `limit` has begun. (A limit has a deadline or a
+    /// context here, not both.)
     pub(super) fn of(limit: Limit) -> Patience {
         match (limit.deadline, limit.interruptible) {
             (Some(when), _) => Patience::At(when),

@@ -14,7 +14,8 @@ use super::patience::Patience;
 use super::shared::{Handle, ReceivingSide};
 use super::timer::{self, TimerChan};
 
-/// The receiving side of a channel. Clones receive from the same channel; each value goes to one of them.
+/// The receiving side of a channel. Clones receive from the same channel; each value goes to one of
+/// them.
 ///
 /// When the last one is dropped, the channel is closed, and the values in it are dropped.
 ///
@@ -179,7 +180,8 @@ impl<T> Receiver<T> {
 
     /// Receives in async code: returns a future that waits without blocking the thread.
     ///
-    /// A future that is dropped before it is ready loses no value: one that it has been given already goes to the next receiver.
+    /// A future that is dropped before it is ready loses no value: one that it has been given
+    /// already goes to the next receiver.
     ///
     /// ```
     /// use gosched::chan::bounded;
@@ -196,11 +198,12 @@ impl<T> Receiver<T> {
         RecvFuture::new(self)
     }
 
-    /// Closes the channel for everyone, at once, as Go's `close` does: receivers get what is in it and then an error, senders that
-    /// wait get their values back. Returns whether this call has closed it. Never moves.
+    /// Closes the channel for everyone, at once, as Go's `close` does: receivers get what is in it
+    /// and then an error, senders that wait get their values back. Returns whether this call has
+    /// closed it. Never moves.
     ///
-    /// Does nothing to a receiver made by [`never`](super::never()), or by the `done` of a context or a goroutine: only the end of
-    /// that context or goroutine closes its channel.
+    /// Does nothing to a receiver made by [`never`](super::never()), or by the `done` of a context
+    /// or a goroutine: only the end of that context or goroutine closes its channel.
     ///
     /// ```
     /// use gosched::chan::{RecvError, SendError, bounded};
@@ -220,8 +223,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether the channel is closed, by a `close` or because all senders are gone. There may still be values in it. Never
-    /// moves.
+    /// Whether the channel is closed, by a `close` or because all senders are gone. There may still
+    /// be values in it. Never moves.
     ///
     /// ```
     /// let (s, r) = gosched::chan::bounded::<u32>(1);
@@ -237,7 +240,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether there is no value in the channel. A channel without a buffer is always empty. Never moves.
+    /// Whether there is no value in the channel. A channel without a buffer is always empty. Never
+    /// moves.
     ///
     /// ```
     /// let (s, r) = gosched::chan::unbounded();
@@ -253,7 +257,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether there is no place in the channel. A channel without a buffer is always full. Never moves.
+    /// Whether there is no place in the channel. A channel without a buffer is always full. Never
+    /// moves.
     ///
     /// ```
     /// let (s, r) = gosched::chan::bounded(1);
@@ -301,7 +306,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The values as they come, until the channel is empty and closed. Taking the next one is a moving call.
+    /// The values as they come, until the channel is empty and closed. Taking the next one is a
+    /// moving call.
     ///
     /// ```
     /// use gosched::chan::bounded;

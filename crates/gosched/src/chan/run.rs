@@ -1,7 +1,8 @@
 //! Running a selection: the core's `Selection` with the scheduler's way of waiting and waking.
 //!
-//! As for plain operations: enter once, take all locks once, and if no operation is ready, queue under those same locks and wait.
-//! A selection looks again when a timer channel is due or was reset, and when a peer did not complete its operation.
+//! As for plain operations: enter once, take all locks once, and if no operation is ready, queue
+//! under those same locks and wait. A selection looks again when a timer channel is due or was
+//! reset, and when a peer did not complete its operation.
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;
@@ -172,7 +173,8 @@ impl Drop for Locks<'_, '_> {
     }
 }
 
-/// Wakes the watchers of the operation's channel that should look again. (They are never async tasks.)
+/// Wakes the watchers of the operation's channel that should look again. (They are never async
+/// tasks.)
 ///
 /// # Safety
 /// The operation's lock is held.
@@ -194,7 +196,8 @@ pub(super) fn slot_for(cases: &[Case<'_>]) -> ValueSlot {
     ValueSlot::new(Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>()))
 }
 
-/// Does one of the operations. Returns its number among `cases`, and its outcome. A received value is in the slot.
+/// Does one of the operations. Returns its number among `cases`, and its outcome. A received value
+/// is in the slot.
 pub(super) fn select(
     cases: &[Case<'_>],
     mode: SelectMode,
@@ -241,7 +244,8 @@ fn select_with(
                     None => continue,
                 }
             }
-            // In a stopped world the offer counts as none: its sender is stopped, and can't compute its value.
+            // In a stopped world the offer counts as none: its sender is stopped, and can't compute
+            // its value.
             Polled::Offer if StoppedWorld::of_caller().is_none() => {
                 let [] = inside.conclude(locks, []);
                 parker = Some(ThreadParker::current());
@@ -262,8 +266,8 @@ fn select_with(
     }
 }
 
-/// Calls the waker of the operation's peer, if that is an async task. If the waker panics, the operation is undone: nobody would
-/// complete it.
+/// Calls the waker of the operation's peer, if that is an async task. If the waker panics, the
+/// operation is undone: nobody would complete it.
 #[inline]
 fn call_for(case: &Case<'_>, waker: Option<Waker>, chosen: Chosen<Waiter>, slot: *mut ()) -> Chosen<Waiter> {
     let Some(waker) = waker else { return chosen };
@@ -386,7 +390,8 @@ fn wait(
     }
 }
 
-/// Waits for the value of a `select` that was claimed and computes it now. `None`: it did not complete the send.
+/// Waits for the value of a `select` that was claimed and computes it now. `None`: it did not
+/// complete the send.
 #[cold]
 fn meet(
     locks: Locks<'_, '_>,
@@ -399,9 +404,11 @@ fn meet(
 ) -> Option<Chosen<Waiter>> {
     let ticket = Ticket::new();
     let node = Sudog::new(&ticket, FIRST_OUTCOME, slot);
-    // SAFETY: the locks are held; the sender is from `Offered`; the node is in this frame until the delivery.
+    // SAFETY: the locks are held; the sender is from `Offered`; the node is in this frame until the
+    // delivery.
     unsafe { operation.bind(sender, &node) };
-    // The sender needs the lock to deliver, so it does not deliver before this waits. It is no async task.
+    // The sender needs the lock to deliver, so it does not deliver before this waits. It is no
+    // async task.
     let _ = inside.wake(waiter);
     match (inside, parker) {
         (AnyCall::Moving(caller), _) => caller.wait(WaitReason::Select, |waiter| {

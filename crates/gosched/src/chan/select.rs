@@ -1,6 +1,7 @@
 //! Several operations at once: [`Select`], and what the macros use.
 //!
-//! Invariant: a chosen operation is completed or undone, once. Whoever has the [`SelectedOperation`] must do that.
+//! Invariant: a chosen operation is completed or undone, once. Whoever has the
+//! [`SelectedOperation`] must do that.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -22,14 +23,16 @@ use super::value_slot::ValueSlot;
 use super::{Receiver, Sender};
 use crate::g::waiter::Waiter;
 
-/// A `select` whose cases are known only at run time. Where it suffices, the [`select!`] macro is easier.
+/// A `select` whose cases are known only at run time. Where it suffices, the [`select!`] macro is
+/// easier.
 ///
-/// First add the operations, by [`send`](Select::send) and [`recv`](Select::recv), which number them. Then either select one
-/// (`select`, `try_select`, ...), which *must* be completed with the [`SelectedOperation`]; or find out which one is ready
-/// (`ready`, `try_ready`, ...), and do that or not.
+/// First add the operations, by [`send`](Select::send) and [`recv`](Select::recv), which number
+/// them. Then either select one (`select`, `try_select`, ...), which *must* be completed with the
+/// [`SelectedOperation`]; or find out which one is ready (`ready`, `try_ready`, ...), and do that
+/// or not.
 ///
-/// An operation is ready if it need not wait, which includes that its channel is closed. Of several that are ready, each
-/// has the same chance. A selection takes part in exactly one.
+/// An operation is ready if it need not wait, which includes that its channel is closed. Of several
+/// that are ready, each has the same chance. A selection takes part in exactly one.
 ///
 /// ```
 /// use gosched::chan::{Select, unbounded};
@@ -57,8 +60,8 @@ pub struct Select<'a> {
     order: Order,
 }
 
-// SAFETY: it has references to senders and receivers, but moves values by their bytes only. To get a value out or in, the caller
-// needs the sender or receiver itself, and so has it on its thread.
+// SAFETY: it has references to senders and receivers, but moves values by their bytes only. To get
+// a value out or in, the caller needs the sender or receiver itself, and so has it on its thread.
 unsafe impl Send for Select<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Select<'_> {}
@@ -74,7 +77,8 @@ impl<'a> Select<'a> {
         Select { cases: Vec::with_capacity(4), next_index: 0, order: Order::Fair }
     }
 
-    /// A selection without operations that selects, of several that are ready, the one that was added first.
+    /// A selection without operations that selects, of several that are ready, the one that was
+    /// added first.
     ///
     /// ```
     /// use gosched::chan::{Select, unbounded};
@@ -229,7 +233,8 @@ impl<'a> Select<'a> {
         run(&self.cases, SelectMode::Wait(Patience::Until(deadline)), self.order).ok_or(SelectTimeoutError)
     }
 
-    /// Finds an operation that is ready, if there is one. Before the caller does it, others may have come first. Never moves.
+    /// Finds an operation that is ready, if there is one. Before the caller does it, others may
+    /// have come first. Never moves.
     ///
     /// # Errors
     ///
@@ -249,8 +254,8 @@ impl<'a> Select<'a> {
         self.run_ready(SelectMode::Stay).ok_or(TryReadyError)
     }
 
-    /// Waits until an operation is ready, and returns its number. Before the caller does it, others may have come first. A moving
-    /// call.
+    /// Waits until an operation is ready, and returns its number. Before the caller does it, others
+    /// may have come first. A moving call.
     ///
     /// # Panics
     ///
@@ -353,7 +358,8 @@ pub(super) fn run<'a>(cases: &[Case<'a>], mode: SelectMode, order: Order) -> Opt
 ///
 /// # Panics
 ///
-/// When it is dropped without having been completed. (What was received is then given to the next receiver.)
+/// When it is dropped without having been completed. (What was received is then given to the next
+/// receiver.)
 ///
 /// ```
 /// use gosched::chan::{Select, SelectedOperation, bounded};
@@ -466,7 +472,8 @@ impl SelectedOperation<'_> {
     pub(super) fn complete_recv<T>(&mut self, r: &Receiver<T>) -> Result<T, RecvError> {
         assert!(core::ptr::from_ref(r).cast() == self.handle, "passed a receiver that wasn't selected");
         let value = match self.chosen.take() {
-            // SAFETY: chosen for this receiver, whose value is in the slot; and taken out, so this is the one completion.
+            // SAFETY: chosen for this receiver, whose value is in the slot; and taken out, so this
+            // is the one completion.
             Some(Chosen::Value) => unsafe { self.slot.take() },
             Some(Chosen::ValueAndGarbage) => {
                 // SAFETY: as above.

@@ -16,7 +16,8 @@ use crate::g::waiter::Waiter;
 
 /// The sending side of a channel. Clones send into the same channel.
 ///
-/// When the last one is dropped, the channel is closed: receivers get what is in it, and then an error.
+/// When the last one is dropped, the channel is closed: receivers get what is in it, and then an
+/// error.
 ///
 /// ```
 /// use gosched::chan::unbounded;
@@ -46,7 +47,8 @@ impl<T> Sender<T> {
 
     /// Sends a value, waiting until there is a place for it or, without a buffer, a receiver.
     ///
-    /// Senders that wait get their turn first come, first served; nobody overtakes them. A moving call.
+    /// Senders that wait get their turn first come, first served; nobody overtakes them. A moving
+    /// call.
     ///
     /// # Errors
     ///
@@ -71,7 +73,8 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// If the channel is full (without a buffer: if no receiver waits), or closed. The value comes back.
+    /// If the channel is full (without a buffer: if no receiver waits), or closed. The value comes
+    /// back.
     ///
     /// ```
     /// use gosched::chan::{TrySendError, bounded};
@@ -124,7 +127,8 @@ impl<T> Sender<T> {
 
     /// Sends from async code: returns a future that waits without blocking the thread.
     ///
-    /// A future that is dropped before it is ready drops the value, unless a receiver has got it already.
+    /// A future that is dropped before it is ready drops the value, unless a receiver has got it
+    /// already.
     ///
     /// ```
     /// use gosched::chan::bounded;
@@ -140,8 +144,9 @@ impl<T> Sender<T> {
         SendFuture::new(self, msg)
     }
 
-    /// Closes the channel for everyone, at once, as Go's `close` does: receivers get what is in it and then an error, senders that
-    /// wait get their values back. Returns whether this call has closed it. Never moves.
+    /// Closes the channel for everyone, at once, as Go's `close` does: receivers get what is in it
+    /// and then an error, senders that wait get their values back. Returns whether this call has
+    /// closed it. Never moves.
     ///
     /// ```
     /// use gosched::chan::{RecvError, SendError, bounded};
@@ -169,7 +174,8 @@ impl<T> Sender<T> {
         ops::look(self.chan(), |state| state.is_closed())
     }
 
-    /// Whether there is no value in the channel. A channel without a buffer is always empty. Never moves.
+    /// Whether there is no value in the channel. A channel without a buffer is always empty. Never
+    /// moves.
     ///
     /// ```
     /// let (s, _r) = gosched::chan::unbounded();
@@ -181,7 +187,8 @@ impl<T> Sender<T> {
         ops::look(self.chan(), |state| state.is_empty())
     }
 
-    /// Whether there is no place in the channel. A channel without a buffer is always full. Never moves.
+    /// Whether there is no place in the channel. A channel without a buffer is always full. Never
+    /// moves.
     ///
     /// ```
     /// let (s, _r) = gosched::chan::bounded(1);

@@ -1,7 +1,8 @@
 //! A channel shared by its senders and receivers: how they are counted, and what the last one does.
 //!
-//! Invariants: the side that goes second frees the memory. The last handle of a side closes the channel first, and the last
-//! receiver drops the values that nobody will receive; user code runs outside the runtime only.
+//! Invariants: the side that goes second frees the memory. The last handle of a side closes the
+//! channel first, and the last receiver drops the values that nobody will receive; user code runs
+//! outside the runtime only.
 #![allow(unsafe_code)]
 
 use core::marker::PhantomData;
@@ -122,7 +123,8 @@ impl<T, E: HandleSide> Clone for Handle<T, E> {
 
 impl<T, E: HandleSide> Drop for Handle<T, E> {
     fn drop(&mut self) {
-        // ORDERING: AcqRel pairs with itself in the other handles of this side: the last one sees all that they have done.
+        // ORDERING: AcqRel pairs with itself in the other handles of this side: the last one sees
+        // all that they have done.
         if E::count(self.shared.counted()).fetch_sub(1, Ordering::AcqRel) == 1 {
             let free = FreeSecond(self.shared.0);
             E::last(self);
@@ -136,7 +138,8 @@ struct FreeSecond<T>(NonNull<SharedChan<T>>);
 
 impl<T> Drop for FreeSecond<T> {
     fn drop(&mut self) {
-        // ORDERING: AcqRel pairs with itself on the other side: the second one sees all that the first one has done.
+        // ORDERING: AcqRel pairs with itself on the other side: the second one sees all that the
+        // first one has done.
         // SAFETY: not freed yet: the second side frees it, after this.
         if unsafe { self.0.as_ref() }.half_gone.swap(true, Ordering::AcqRel) {
             // SAFETY: nobody else has a handle.

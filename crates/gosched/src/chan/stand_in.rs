@@ -1,4 +1,5 @@
-//! Async tasks that wait for a timer channel. Timers wake goroutines, so a goroutine waits in the task's place.
+//! Async tasks that wait for a timer channel. Timers wake goroutines, so a goroutine waits in the
+//! task's place.
 
 use core::task::Waker;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +9,8 @@ use super::err::{RecvError, TryRecvError};
 use super::timer::TimerChan;
 use crate::sched::{go_system, hide_current};
 
-/// Wakes a task when a timer channel may have a value, or is closed. A goroutine waits for that; when this is dropped and the
-/// channel [nudged](TimerChan::nudge), the goroutine ends.
+/// Wakes a task when a timer channel may have a value, or is closed. A goroutine waits for that;
+/// when this is dropped and the channel [nudged](TimerChan::nudge), the goroutine ends.
 pub(super) struct StandIn(Arc<Mutex<Relay>>);
 
 /// What the task and the goroutine share.

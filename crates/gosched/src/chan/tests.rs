@@ -32,7 +32,8 @@ fn until_waiting<T>(chan: &Chan<T, Waiter>, side: Side, n: usize) {
     }
 }
 
-/// S44: receivers get their turn in the order in which they came, foreign threads and goroutines alike.
+/// S44: receivers get their turn in the order in which they came, foreign threads and goroutines
+/// alike.
 #[test]
 fn receivers_first_come_first_served() {
     for capacity in [Some(0), Some(3), None] {
@@ -61,8 +62,8 @@ fn receivers_first_come_first_served() {
     }
 }
 
-/// S44: senders get their turn in the order in which they came, also those who wait for a place in a buffer; a `try_send` or a
-/// new `send` does not overtake them, though places become free.
+/// S44: senders get their turn in the order in which they came, also those who wait for a place in
+/// a buffer; a `try_send` or a new `send` does not overtake them, though places become free.
 #[test]
 fn senders_first_come_first_served() {
     for capacity in [0, 1, 4] {
@@ -131,7 +132,8 @@ fn a_selection_leaves_nothing_behind() {
     });
 }
 
-/// S44, D6: a receiver that meets a selection which has yet to compute its value gets that value, whatever the receiver is.
+/// S44, D6: a receiver that meets a selection which has yet to compute its value gets that value,
+/// whatever the receiver is.
 #[test]
 fn a_value_that_is_computed_late() {
     watched(|| {
@@ -164,7 +166,8 @@ fn no_value() -> u32 {
     panic!("no value")
 }
 
-/// S45: a selection whose value panics, or that is not completed, lets the receiver it had met wait on for another value.
+/// S45: a selection whose value panics, or that is not completed, lets the receiver it had met wait
+/// on for another value.
 #[test]
 fn a_receiver_outlives_a_sender_that_changes_its_mind() {
     watched(|| {
@@ -218,7 +221,8 @@ fn ready_takes_no_part() {
     });
 }
 
-/// Go 1.23's rule: a receiver that waits for a timer that is stopped or reset gets no value of before.
+/// Go 1.23's rule: a receiver that waits for a timer that is stopped or reset gets no value of
+/// before.
 #[test]
 fn a_timer_that_is_set_anew() {
     use crate::chan::timer::TimerChan;

@@ -1,13 +1,14 @@
-//! Timer channels: a receiver whose value is due at some moment, once or periodically. They have no sender, and no timer of
-//! their own: a receiver that comes too early waits with a deadline.
+//! Timer channels: a receiver whose value is due at some moment, once or periodically. They have no
+//! sender, and no timer of their own: a receiver that comes too early waits with a deadline.
 //!
-//! [`TimerChan`] is the core of [`after`](super::after), [`at`](super::at) and [`tick`](super::tick), and of
-//! `time::{Timer, Ticker}`, which stop and reset it ([`TimerChan::set`]): the waiters then look again, so nobody gets a
-//! value that was due before the stop (Go 1.23's rule). Without a time it is a *signal*, which is only closed: the `done` of
+//! [`TimerChan`] is the core of [`after`](super::after), [`at`](super::at) and
+//! [`tick`](super::tick), and of `time::{Timer, Ticker}`, which stop and reset it
+//! ([`TimerChan::set`]): the waiters then look again, so nobody gets a value that was due before
+//! the stop (Go 1.23's rule). Without a time it is a *signal*, which is only closed: the `done` of
 //! contexts and goroutines.
 //!
-//! Invariant: there is a value, now or later, if and only if `when` is set. Taking the value changes `when`, under the lock, so each
-//! value is taken once.
+//! Invariant: there is a value, now or later, if and only if `when` is set. Taking the value
+//! changes `when`, under the lock, so each value is taken once.
 #![allow(unsafe_code)]
 
 use core::any::Any;
@@ -94,14 +95,15 @@ impl TimerChan {
         Arc::new(TimerChan { state: Lock::new(state), _keep: None, kind: MayClose::Time })
     }
 
-    /// A signal: a channel that never has a value, and is closed at some time. Its receivers keep `keep` alive.
+    /// A signal: a channel that never has a value, and is closed at some time. Its receivers keep
+    /// `keep` alive.
     pub(crate) fn signal(keep: Option<Arc<dyn Any + Send + Sync>>) -> Arc<TimerChan> {
         let state = TimerChanState { when: None, period: None, closed: false, waiters: Queue::new() };
         Arc::new(TimerChan { state: Lock::new(state), _keep: keep, kind: MayClose::Signal })
     }
 
-    /// Resets it. Returns whether there was a value that nobody had received, due or not; nobody will receive it now.
-    /// Never moves.
+    /// Resets it. Returns whether there was a value that nobody had received, due or not; nobody
+    /// will receive it now. Never moves.
     pub(crate) fn set(&self, when: Option<Instant>, period: Option<Duration>) -> bool {
         self.change(|state| {
             state.period = period;
@@ -177,7 +179,8 @@ impl TimerChan {
         self.recv_as(WaitReason::ChanReceive, patience)
     }
 
-    /// For a signal: waits until it is closed, for the given reason. Returns whether that was within the limit.
+    /// For a signal: waits until it is closed, for the given reason. Returns whether that was
+    /// within the limit.
     pub(crate) fn await_close(&self, reason: WaitReason, limit: Limit) -> bool {
         self.recv_as(reason, Patience::of(limit)) == Err(RecvTimeoutError::Disconnected)
     }
@@ -232,7 +235,8 @@ impl TimerChan {
         if outcome == INTERRUPTED { Next::Stop } else { Next::Look }
     }
 
-    /// Waits until a value is due, or it is changed or nudged. Does not wait if `wanted`, called under the lock, returns `false`.
+    /// Waits until a value is due, or it is changed or nudged. Does not wait if `wanted`, called
+    /// under the lock, returns `false`.
     pub(super) fn wait_for_change(&self, wanted: impl FnOnce() -> bool) {
         let Ok(caller) = Caller::enter_moving() else { return };
         let state = self.state.lock();
@@ -281,7 +285,8 @@ pub(super) fn never<T>(patience: Patience) -> Result<T, RecvTimeoutError> {
     Err(RecvTimeoutError::Timeout)
 }
 
-/// Receiving from a timer channel, as part of a selection. The function makes the value from the moment at which it was due.
+/// Receiving from a timer channel, as part of a selection. The function makes the value from the
+/// moment at which it was due.
 pub(super) struct TimeOp<'c, T>(pub(super) &'c TimerChan, pub(super) fn(Instant) -> T);
 
 // SAFETY: the state is accessed under the channel's own lock only.

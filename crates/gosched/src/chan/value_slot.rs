@@ -1,7 +1,7 @@
 //! A place for one value whose type only its operation knows: where a selection receives.
 //!
-//! Invariant: the slot owns the memory, which is within it, or, for a large value, on the heap. While somebody has a pointer into
-//! it, the slot is not moved.
+//! Invariant: the slot owns the memory, which is within it, or, for a large value, on the heap.
+//! While somebody has a pointer into it, the slot is not moved.
 #![allow(unsafe_code)]
 
 use core::alloc::Layout;
@@ -25,7 +25,8 @@ impl ValueSlot {
     pub(super) fn new(layout: Layout) -> ValueSlot {
         let fits = layout.size() <= size_of::<Inline>() && layout.align() <= align_of::<Inline>();
         let heap = (!fits).then(|| {
-            // `alloc` takes no size of 0: that of a value without a size that is aligned beyond `Inline`.
+            // `alloc` takes no size of 0: that of a value without a size that is aligned beyond
+            // `Inline`.
             let layout = if layout.size() == 0 { layout_of_one(layout) } else { layout };
             // SAFETY: not of size 0.
             let memory = unsafe { alloc(layout) };

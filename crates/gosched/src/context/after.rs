@@ -1,13 +1,17 @@
 //! Functions that run when a context ends: `Context::after_func`.
 //!
 //! Invariants:
-//! - whoever takes a function out of the list may run or drop it: the ender, which takes all, or [`AfterFunc::stop`];
-//! - `add_func` checks under the list's lock whether the context has ended, and the ender takes that lock after winning
-//!   the end. So a function that is added while the context ends is found in the list, or is started at once;
-//! - a function stays in a list as long as something can end its context, even if nobody has the context. A context with a
-//!   timer is kept alive by its functions until it ends. One without a timer that nobody has can end with its parent only:
-//!   when it is dropped, it moves its functions to the parent ([`Funcs::move_to`]);
-//! - the lock is std's, held for a moment, outside the runtime. Functions are the user's: they run and are dropped without it.
+//! - whoever takes a function out of the list may run or drop it: the ender, which takes all, or
+//!   [`AfterFunc::stop`];
+//! - `add_func` checks under the list's lock whether the context has ended, and the ender takes
+//!   that lock after winning the end. So a function that is added while the context ends is found
+//!   in the list, or is started at once;
+//! - a function stays in a list as long as something can end its context, even if nobody has the
+//!   context. A context with a timer is kept alive by its functions until it ends. One without a
+//!   timer that nobody has can end with its parent only: when it is dropped, it moves its functions
+//!   to the parent ([`Funcs::move_to`]);
+//! - the lock is std's, held for a moment, outside the runtime. Functions are the user's: they run
+//!   and are dropped without it.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -32,7 +36,8 @@ impl EndFunc {
         EndFunc { f: Box::new(f), place }
     }
 
-    /// Runs it in a new goroutine, under a context with the values of `ended` that has not ended itself.
+    /// Runs it in a new goroutine, under a context with the values of `ended` that has not ended
+    /// itself.
     pub(super) fn start(self, ended: &Arc<ContextNode>) {
         let context = ContextNode::derive(Some(ended), Bond::Apart, None, None);
         let goroutine = sched::prepare(self.place, Some(context.into_shared()), self.f);
@@ -79,7 +84,8 @@ impl Funcs {
         funcs.into_values()
     }
 
-    /// When the context is dropped: moves its functions to `parent`, or starts them if that has ended.
+    /// When the context is dropped: moves its functions to `parent`, or starts them if that has
+    /// ended.
     pub(super) fn move_to(&self, parent: &Arc<ContextNode>) {
         for func in self.take_all() {
             let _ = parent.add_func(func);
@@ -108,8 +114,8 @@ impl ContextNode {
     }
 }
 
-/// A function that runs when a context ends; see [`Context::after_func`](super::Context::after_func). Dropping this does not
-/// stop it.
+/// A function that runs when a context ends; see
+/// [`Context::after_func`](super::Context::after_func). Dropping this does not stop it.
 ///
 /// ```
 /// use gosched::context::{AfterFunc, background};
@@ -134,8 +140,8 @@ impl AfterFunc {
         AfterFunc { node, number }
     }
 
-    /// Keeps the function from running, and drops it. Returns whether it did: `false` if the function was started or stopped
-    /// before. Does not wait for a function that runs. Never moves.
+    /// Keeps the function from running, and drops it. Returns whether it did: `false` if the
+    /// function was started or stopped before. Does not wait for a function that runs. Never moves.
     ///
     /// ```
     /// let ctx = gosched::context::background().with_cancel();

@@ -7,14 +7,15 @@ use crate::chan::patience::Patience;
 use crate::chan::{IterCtx, Receiver, RecvTimeoutError, SendTimeoutError, Sender, ops};
 
 impl<T> Receiver<T> {
-    /// As [`recv`](Receiver::recv), until the current [context](crate::context) ends. A moving call.
+    /// As [`recv`](Receiver::recv), until the current [context](crate::context) ends. A moving
+    /// call.
     ///
     /// A value that is there is received even if the context has ended.
     ///
     /// # Errors
     ///
-    /// [`Disconnected`](RecvCtxError::Disconnected) if the channel is empty and closed, [`Done`](RecvCtxError::Done) if the
-    /// context has ended and there is nothing to receive.
+    /// [`Disconnected`](RecvCtxError::Disconnected) if the channel is empty and closed,
+    /// [`Done`](RecvCtxError::Done) if the context has ended and there is nothing to receive.
     ///
     /// ```
     /// use gosched::chan::bounded;
@@ -33,8 +34,9 @@ impl<T> Receiver<T> {
         })
     }
 
-    /// The values as they come, until the channel is empty and closed, or until the current [context](crate::context) ends:
-    /// then the last item is its error. Taking the next one is a moving call.
+    /// The values as they come, until the channel is empty and closed, or until the current
+    /// [context](crate::context) ends: then the last item is its error. Taking the next one is a
+    /// moving call.
     ///
     /// ```
     /// use gosched::chan::unbounded;
@@ -61,8 +63,9 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`Disconnected`](SendCtxError::Disconnected) if the channel is closed, [`Done`](SendCtxError::Done) if the context has
-    /// ended and there is no place, or no receiver. The value comes back.
+    /// [`Disconnected`](SendCtxError::Disconnected) if the channel is closed,
+    /// [`Done`](SendCtxError::Done) if the context has ended and there is no place, or no receiver.
+    /// The value comes back.
     ///
     /// ```
     /// use gosched::chan::bounded;

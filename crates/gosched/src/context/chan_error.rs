@@ -1,5 +1,5 @@
-//! The errors of sends and receives that end with the context, in the style of those of `chan`: the `Debug` of the one that
-//! carries a value does not need the value's.
+//! The errors of sends and receives that end with the context, in the style of those of `chan`: the
+//! `Debug` of the one that carries a value does not need the value's.
 
 use core::error::Error;
 use core::fmt;
@@ -7,7 +7,8 @@ use core::fmt;
 use super::ContextError;
 use crate::chan::{RecvError, SendError};
 
-/// An error of [`recv_ctx`](crate::chan::Receiver::recv_ctx): the channel is closed, or the context has ended.
+/// An error of [`recv_ctx`](crate::chan::Receiver::recv_ctx): the channel is closed, or the context
+/// has ended.
 ///
 /// ```
 /// use gosched::chan::bounded;
@@ -30,8 +31,8 @@ pub enum RecvCtxError {
     Done(ContextError),
 }
 
-/// An error of [`send_ctx`](crate::chan::Sender::send_ctx): the channel is closed, or the context has ended. The value comes
-/// back in it.
+/// An error of [`send_ctx`](crate::chan::Sender::send_ctx): the channel is closed, or the context
+/// has ended. The value comes back in it.
 ///
 /// ```
 /// use gosched::chan::bounded;

@@ -1,6 +1,6 @@
-//! What ends a context at its deadline: a timer that starts a goroutine, which is prepared beforehand and costs only
-//! its header until then. The goroutine has a weak reference to the context: a context without owners is dropped at
-//! once, and its timer with it.
+//! What ends a context at its deadline: a timer that starts a goroutine, which is prepared
+//! beforehand and costs only its header until then. The goroutine has a weak reference to the
+//! context: a context without owners is dropped at once, and its timer with it.
 #![allow(unsafe_code)]
 
 use core::panic::Location;
@@ -48,7 +48,8 @@ impl DeadlineTimer {
             self.timer.disarm()
         };
         if disarmed == Disarmed::InTime {
-            // SAFETY: disarmed in time, which happens once: the goroutine was not started, and nobody else has it.
+            // SAFETY: disarmed in time, which happens once: the goroutine was not started, and
+            // nobody else has it.
             unsafe { self.ender.discard() };
         }
     }

@@ -1,10 +1,11 @@
 //! Whether a context has ended, and why: one word.
 //!
 //! Invariants:
-//! - the word changes once, by compare-and-swap, from LIVE to what ended the context. So error and cause are set together, and
-//!   nobody sees one without the other;
-//! - a word that points to a [`Cause`] owns a count of it, until the word is dropped. Cloning an [`EndReason`] adds a count and
-//!   frees nothing, so it may be done under a lock. The cause is the user's, and is dropped outside the runtime only.
+//! - the word changes once, by compare-and-swap, from LIVE to what ended the context. So error and
+//!   cause are set together, and nobody sees one without the other;
+//! - a word that points to a [`Cause`] owns a count of it, until the word is dropped. Cloning an
+//!   [`EndReason`] adds a count and frees nothing, so it may be done under a lock. The cause is the
+//!   user's, and is dropped outside the runtime only.
 #![allow(unsafe_code)]
 
 use core::error::Error;
@@ -18,7 +19,8 @@ const LIVE: *mut Cause = null_mut();
 const CANCELLED: *mut Cause = without_provenance_mut(1);
 const EXCEEDED: *mut Cause = without_provenance_mut(2);
 
-/// What the user gave as the reason for cancelling. In an `Arc` of its own, so that a pointer to it is one word.
+/// What the user gave as the reason for cancelling. In an `Arc` of its own, so that a pointer to it
+/// is one word.
 pub(super) struct Cause(Arc<dyn Error + Send + Sync>);
 
 /// Why a context ends.
@@ -91,7 +93,8 @@ impl EndWord {
 
     /// Why it has ended, as far as is known.
     pub(super) fn error(&self) -> Option<ContextError> {
-        // ORDERING: Acquire pairs with the Release in `win`: what was done before the end is visible.
+        // ORDERING: Acquire pairs with the Release in `win`: what was done before the end is
+        // visible.
         match self.0.load(Ordering::Acquire) {
             LIVE => None,
             EXCEEDED => Some(ContextError::DeadlineExceeded),

@@ -36,10 +36,10 @@ impl Error for ContextError {}
 impl ContextError {
     /// The context's error in what I/O returned, if that is why it failed.
     ///
-    /// I/O that ends with its context fails with an error that carries the `ContextError` inside (see
-    /// [`From<ContextError>`](#impl-From<ContextError>-for-Error)): [`io::Error::get_ref`] returns it, and a downcast
-    /// finds it. An I/O error may be wrapped: this also looks into an `io::Error` inside another one, and through the
-    /// [sources](Error::source) of other errors.
+    /// I/O that ends with its context fails with an error that carries the `ContextError` inside
+    /// (see [`From<ContextError>`](#impl-From<ContextError>-for-Error)): [`io::Error::get_ref`]
+    /// returns it, and a downcast finds it. An I/O error may be wrapped: this also looks into an
+    /// `io::Error` inside another one, and through the [sources](Error::source) of other errors.
     ///
     /// ```
     /// use gosched::context::{self, ContextError};
@@ -72,8 +72,9 @@ impl ContextError {
     }
 }
 
-/// The error of I/O whose context has ended: `TimedOut` at a deadline, `Other` if cancelled. (Never `Interrupted`, after which
-/// std would try again.) The `ContextError` is inside, where [`ContextError::of`] finds it.
+/// The error of I/O whose context has ended: `TimedOut` at a deadline, `Other` if cancelled. (Never
+/// `Interrupted`, after which std would try again.) The `ContextError` is inside, where
+/// [`ContextError::of`] finds it.
 ///
 /// ```
 /// use gosched::context::ContextError;

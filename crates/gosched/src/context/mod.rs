@@ -1,8 +1,9 @@
 //! Cancellation and deadlines: Go's `context`, without having to pass it along.
 //!
-//! A [`Context`] ends when somebody [cancels](Context::cancel) it, when its deadline passes, or when the one it was derived
-//! from ends. [`enter`] makes one current for a closure and for all goroutines that are started inside. Waits that end with the
-//! current context say so in their type:
+//! A [`Context`] ends when somebody [cancels](Context::cancel) it, when its deadline passes, or
+//! when the one it was derived from ends. [`enter`] makes one current for a closure and for all
+//! goroutines that are started inside. Waits that end with the current context say so in their
+//! type:
 //!
 //! | | when the context ends |
 //! |---|---|
@@ -12,10 +13,12 @@
 //! | [`join_ctx`](crate::JoinHandle::join_ctx), [`Mutex::lock_ctx`](crate::sync::Mutex::lock_ctx), [`Condvar::wait_ctx`](crate::sync::Condvar::wait_ctx), [`Semaphore::acquire_ctx`](crate::sync::Semaphore::acquire_ctx), [`WaitGroup::wait_ctx`](crate::sync::WaitGroup::wait_ctx) | return its error, and wait no more |
 //! | `select!` | takes it as a case, as in Go: `recv(context::current().done()) -> _ => …` |
 //!
-//! Everything else ignores the context and behaves as its model: plain sends and receives, iterators, `select!`, the channels of
-//! timers, locks, joins, waits and `park`. So a cancelled context is never mistaken for a closed channel.
+//! Everything else ignores the context and behaves as its model: plain sends and receives,
+//! iterators, `select!`, the channels of timers, locks, joins, waits and `park`. So a cancelled
+//! context is never mistaken for a closed channel.
 //!
-//! A call that need not wait still succeeds under a context that has ended: only a call that would have to wait fails.
+//! A call that need not wait still succeeds under a context that has ended: only a call that would
+//! have to wait fails.
 //!
 //! ```
 //! use gosched::{context, go, time};
@@ -64,8 +67,8 @@ pub(crate) use slot::EnteredContext;
 
 /// Says of a piece of work whether it is still wanted, and until when; and carries values for it.
 ///
-/// Clones are the same context. A derived context (`with_…`) ends when its parent does; its own end does not end the parent.
-/// Nothing here is a moving call.
+/// Clones are the same context. A derived context (`with_…`) ends when its parent does; its own end
+/// does not end the parent. Nothing here is a moving call.
 ///
 /// ```
 /// use gosched::context::background;
@@ -94,8 +97,8 @@ pub fn background() -> Context {
     Context(None)
 }
 
-/// The context of the calling goroutine or thread: that of the innermost [`enter`], else what it was started under, else
-/// [`background`].
+/// The context of the calling goroutine or thread: that of the innermost [`enter`], else what it
+/// was started under, else [`background`].
 ///
 /// ```
 /// use gosched::context;
@@ -111,10 +114,11 @@ pub fn current() -> Context {
     Context(slot::current())
 }
 
-/// Runs `f` with `ctx` as the current context of `f` and of the goroutines that are started inside. Afterwards, even after
-/// a panic, the previous context is current again.
+/// Runs `f` with `ctx` as the current context of `f` and of the goroutines that are started inside.
+/// Afterwards, even after a panic, the previous context is current again.
 ///
-/// Not a moving call by itself; `f` may make some. On a thread that is not a goroutine it holds for that thread.
+/// Not a moving call by itself; `f` may make some. On a thread that is not a goroutine it holds for
+/// that thread.
 ///
 /// ```
 /// use gosched::{context, time};
@@ -196,7 +200,8 @@ impl Context {
         self.derive(Some(t), None)
     }
 
-    /// As [`with_cancel`](Context::with_cancel), and it carries a value, which is found by its type.
+    /// As [`with_cancel`](Context::with_cancel), and it carries a value, which is found by its
+    /// type.
     ///
     /// ```
     /// struct User(&'static str);
@@ -213,7 +218,8 @@ impl Context {
         Context(Some(ContextNode::derive(self.0.as_ref(), Bond::Child, deadline, value)))
     }
 
-    /// The value of type `V` that was added last, to this context or to one that it is derived from.
+    /// The value of type `V` that was added last, to this context or to one that it is derived
+    /// from.
     ///
     /// ```
     /// let ctx = gosched::context::background().with_value(1_u8).with_value("two").with_value(3_u8);
@@ -229,7 +235,8 @@ impl Context {
             .and_then(|value| Arc::clone(value).downcast().ok())
     }
 
-    /// Ends this context and all that are derived from it, unless they have ended. Does nothing to [`background`].
+    /// Ends this context and all that are derived from it, unless they have ended. Does nothing to
+    /// [`background`].
     ///
     /// ```
     /// use gosched::context::{ContextError, background};
@@ -245,9 +252,10 @@ impl Context {
         }
     }
 
-    /// As [`cancel`](Context::cancel), and sets what [`cause`](Context::cause) returns, for this context and for those that end
-    /// by this call. [`err`](Context::err) still returns [`Cancelled`](ContextError::Cancelled). If the context has ended
-    /// already, `cause` is dropped: the first one stays.
+    /// As [`cancel`](Context::cancel), and sets what [`cause`](Context::cause) returns, for this
+    /// context and for those that end by this call. [`err`](Context::err) still returns
+    /// [`Cancelled`](ContextError::Cancelled). If the context has ended already, `cause` is
+    /// dropped: the first one stays.
     ///
     /// ```
     /// use gosched::context::{ContextError, background};
@@ -294,9 +302,10 @@ impl Context {
         self.0.as_ref()?.error()
     }
 
-    /// The cause given to the call of [`cancel_with`](Context::cancel_with) that ended it, on this context or on one that it is
-    /// derived from; the [`ContextError`] if [`cancel`](Context::cancel) or a deadline ended it. `None` if it has not ended. Does
-    /// not change after that.
+    /// The cause given to the call of [`cancel_with`](Context::cancel_with) that ended it, on this
+    /// context or on one that it is derived from; the [`ContextError`] if
+    /// [`cancel`](Context::cancel) or a deadline ended it. `None` if it has not ended. Does not
+    /// change after that.
     ///
     /// ```
     /// use gosched::context::{ContextError, background};
@@ -318,8 +327,9 @@ impl Context {
         Some(self.0.as_ref()?.why()?.cause())
     }
 
-    /// A context with the values of this one that does not end with it and has no deadline: for work that must be done in any
-    /// case, such as cleaning up. It ends when it is [cancelled](Context::cancel) itself.
+    /// A context with the values of this one that does not end with it and has no deadline: for
+    /// work that must be done in any case, such as cleaning up. It ends when it is
+    /// [cancelled](Context::cancel) itself.
     ///
     /// ```
     /// let request = gosched::context::background().with_value("request 7").with_cancel();
@@ -334,13 +344,14 @@ impl Context {
         Context(Some(ContextNode::derive(self.0.as_ref(), Bond::Apart, None, None)))
     }
 
-    /// Runs `f` in a goroutine of its own when the context ends; at once if it has ended. [`AfterFunc::stop`] keeps it from
-    /// running; dropping the `AfterFunc` does not.
+    /// Runs `f` in a goroutine of its own when the context ends; at once if it has ended.
+    /// [`AfterFunc::stop`] keeps it from running; dropping the `AfterFunc` does not.
     ///
-    /// `f` runs under what [`without_cancel`](Context::without_cancel) returns, so that it can still wait and do I/O. The context
-    /// need not be kept: even if nobody has it any more, `f` runs at its deadline, or when its parent ends. (In the
-    /// latter case `f` sees the parent's values.) If nothing can end the context any more, `f` is dropped. An `f` that owns
-    /// the context itself keeps it alive until it ends.
+    /// `f` runs under what [`without_cancel`](Context::without_cancel) returns, so that it can
+    /// still wait and do I/O. The context need not be kept: even if nobody has it any more, `f`
+    /// runs at its deadline, or when its parent ends. (In the latter case `f` sees the parent's
+    /// values.) If nothing can end the context any more, `f` is dropped. An `f` that owns the
+    /// context itself keeps it alive until it ends.
     ///
     /// ```
     /// use gosched::{chan, context};
@@ -365,7 +376,8 @@ impl Context {
         AfterFunc::new(node, func)
     }
 
-    /// A channel that never has a value and is closed when the context ends: for `select!`. That of [`background`] is never closed.
+    /// A channel that never has a value and is closed when the context ends: for `select!`. That of
+    /// [`background`] is never closed.
     ///
     /// ```
     /// use gosched::{chan, context, select};
@@ -391,7 +403,8 @@ impl Context {
         self.0.clone().map(ContextNode::into_shared)
     }
 
-    /// When it ends at the latest: the earliest of its own deadline and those of the contexts that it is derived from.
+    /// When it ends at the latest: the earliest of its own deadline and those of the contexts that
+    /// it is derived from.
     ///
     /// ```
     /// use std::time::{Duration, Instant};

@@ -1,20 +1,23 @@
 //! The tree of contexts: which contexts end together.
 //!
-//! A node keeps its parent alive, never the other way round: the parent has the addresses of its children. A child leaves its
-//! parent's list before its memory is freed. So the nodes in a list are valid while its lock is held.
+//! A node keeps its parent alive, never the other way round: the parent has the addresses of its
+//! children. A child leaves its parent's list before its memory is freed. So the nodes in a list
+//! are valid while its lock is held.
 //!
 //! Invariants:
-//! - `end` is won once (`end.rs`). The winner is the *ender*: it alone uses `ended_link`, empties the lists of children and of
-//!   waiters, closes `done` and starts the functions.
+//! - `end` is won once (`end.rs`). The winner is the *ender*: it alone uses `ended_link`, empties
+//!   the lists of children and of waiters, closes `done` and starts the functions.
 //! - A node is in its parent's list from its creation until its parent ends, or until it is
 //!   dropped; `siblings`, its links, belong to the parent's lock. No two of these locks are held at
-//!   once. A node that is [apart](Bond::Apart) is never in a list, and has its parent for the values
-//!   only.
-//! - `adopt` checks `end` under the list's lock, and the ender takes that lock after winning `end`. So a
-//!   child that is created while its parent ends is found in the list, or is ended by its creator.
-//! - The locks of children and of waiters are taken inside the runtime, and nothing is dropped there: values and causes are
-//!   the user's.
-//! - All waiters, channels and functions learn of an end before anything of the user's is dropped: that may panic.
+//!   once. A node that is [apart](Bond::Apart) is never in a list, and has its parent for the
+//!   values only.
+//! - `adopt` checks `end` under the list's lock, and the ender takes that lock after winning `end`.
+//!   So a child that is created while its parent ends is found in the list, or is ended by its
+//!   creator.
+//! - The locks of children and of waiters are taken inside the runtime, and nothing is dropped
+//!   there: values and causes are the user's.
+//! - All waiters, channels and functions learn of an end before anything of the user's is dropped:
+//!   that may panic.
 //!
 //! Neither the end nor the drop of a long chain of contexts recurses.
 #![allow(unsafe_code)]
@@ -58,7 +61,8 @@ pub(crate) struct ContextNode {
     /// What its goroutines' slots know of it. First: a pointer to it is one to the node.
     head: ContextHead,
     this: Weak<ContextNode>,
-    /// Taken out when nobody has a `Context` of this node any more, so that chains can be dropped in a loop.
+    /// Taken out when nobody has a `Context` of this node any more, so that chains can be dropped
+    /// in a loop.
     parent: UnsafeCell<Option<Arc<ContextNode>>>,
     bond: Bond,
     /// The earliest of its own and its ancestors'.
@@ -78,8 +82,8 @@ pub(crate) struct ContextNode {
     deadline_timer: Option<DeadlineTimer>,
 }
 
-// SAFETY: the list of children belongs to its lock, the links and cells to the parent's lock or to the
-// ender (see above).
+// SAFETY: the list of children belongs to its lock, the links and cells to the parent's lock or to
+// the ender (see above).
 unsafe impl Sync for ContextNode {}
 // SAFETY: as above; the value is `Send` and `Sync`.
 unsafe impl Send for ContextNode {}
@@ -157,7 +161,8 @@ impl ContextNode {
             deadline_timer: own.filter(|_| !late).map(|_| DeadlineTimer::new(this.clone())),
         });
         if let (Some(timer), Some(own)) = (&node.deadline_timer, own) {
-            // SAFETY: the timer is in the node, which does not move, and whose destructor cancels it.
+            // SAFETY: the timer is in the node, which does not move, and whose destructor cancels
+            // it.
             unsafe { timer.set(own) };
         }
         if let Some(why) = ends_with.and_then(|parent| parent.adopt(&node)) {
@@ -206,7 +211,8 @@ impl ContextNode {
         }
     }
 
-    /// Adds `child` to the list, so that it ends with this node. If this node has ended, returns why.
+    /// Adds `child` to the list, so that it ends with this node. If this node has ended, returns
+    /// why.
     fn adopt(&self, child: &ContextNode) -> Option<EndReason> {
         let _inside = Worker::enter();
         let mut children = self.children.lock();
@@ -225,7 +231,8 @@ impl ContextNode {
         unsafe { self.children.lock().remove(child) };
     }
 
-    /// Ends it and its descendants, unless it has ended: wakes their waiters, closes their channels, starts their functions.
+    /// Ends it and its descendants, unless it has ended: wakes their waiters, closes their
+    /// channels, starts their functions.
     pub(super) fn end(&self, why: &EndReason) {
         let Some(this) = self.this.upgrade() else { return };
         if !self.end.win(why) {
@@ -257,7 +264,8 @@ impl ContextNode {
         drops.finish();
     }
 
-    /// Cancels the timer, closes `done` and starts the functions. By the ender, outside the runtime.
+    /// Cancels the timer, closes `done` and starts the functions. By the ender, outside the
+    /// runtime.
     fn tell(self: &Arc<ContextNode>) {
         if let Some(timer) = &self.deadline_timer {
             timer.cancel();
@@ -278,7 +286,8 @@ impl ContextNode {
             done
         });
         drop(known);
-        // The ender first wins `end` and then looks for the channel. If it did not find this one, the end is visible here.
+        // The ender first wins `end` and then looks for the channel. If it did not find this one,
+        // the end is visible here.
         if self.error().is_some() {
             done.close();
         }
@@ -298,19 +307,22 @@ impl Drop for ContextNode {
         }
         let mut parent = self.leave();
         while let Some(node) = parent {
-            // If this is the last count, `node` is dropped now: its parent is taken out first, so that its `drop` does not recurse.
+            // If this is the last count, `node` is dropped now: its parent is taken out first, so
+            // that its `drop` does not recurse.
             parent = if node.is_last_count() { node.leave() } else { None };
         }
     }
 }
 
 impl ContextNode {
-    /// Whether the caller has the only count of this node, and nobody who can still get a count uses its parent.
+    /// Whether the caller has the only count of this node, and nobody who can still get a count
+    /// uses its parent.
     ///
-    /// There are two ways to get a count without having one. The ender of the parent finds the node in the parent's list;
-    /// the functions that it starts may look for values, and so use the parent. So the node leaves the list first: an ender
-    /// that came before has taken its count under the same lock, and `strong_count` shows it. And the node's own timer
-    /// upgrades its weak reference. It does not use the parent: with functions to start, the node would have a count
+    /// There are two ways to get a count without having one. The ender of the parent finds the node
+    /// in the parent's list; the functions that it starts may look for values, and so use the
+    /// parent. So the node leaves the list first: an ender that came before has taken its count
+    /// under the same lock, and `strong_count` shows it. And the node's own timer upgrades its weak
+    /// reference. It does not use the parent: with functions to start, the node would have a count
     /// already (`after.rs`).
     fn is_last_count(self: &Arc<ContextNode>) -> bool {
         let is_only = || Arc::strong_count(self) == 1;
@@ -321,15 +333,16 @@ impl ContextNode {
             parent.disown(self);
         }
         let last = is_only();
-        // ORDERING: Acquire pairs with the Release with which others have given up their counts: they no longer use the
-        // parent.
+        // ORDERING: Acquire pairs with the Release with which others have given up their counts:
+        // they no longer use the parent.
         fence(Ordering::Acquire);
         last
     }
 
     /// Leaves its parent's list, moves its functions to the parent, and returns the parent.
     fn leave(&self) -> Option<Arc<ContextNode>> {
-        // SAFETY: nobody has a `Context` of this node: it is being dropped, or its only owner is about to drop it.
+        // SAFETY: nobody has a `Context` of this node: it is being dropped, or its only owner is
+        // about to drop it.
         let parent = unsafe { (*self.parent.get()).take() }?;
         parent.disown(self);
         if self.bond == Bond::Child {

@@ -1,4 +1,5 @@
-//! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is reported on standard error and ignored.
+//! `GOSCHED_DEBUG=key=value,...`, read once. An unknown key or a bad value is reported on standard
+//! error and ignored.
 
 mod policy;
 

@@ -1,5 +1,5 @@
-//! Which policies (`sched/policy/`) are on: all but those that `GOSCHED_DEBUG` switches off. The word that is asked is written
-//! once, when the scheduler starts.
+//! Which policies (`sched/policy/`) are on: all but those that `GOSCHED_DEBUG` switches off. The
+//! word that is asked is written once, when the scheduler starts.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -59,8 +59,8 @@ impl Policy {
     /// Whether it is on.
     #[inline]
     pub(crate) fn is_on(self) -> bool {
-        // Relaxed: the caller runs on a thread of ours, which was created after the store, or has called
-        // `ensure_started`, which acquires what `start` released.
+        // Relaxed: the caller runs on a thread of ours, which was created after the store, or has
+        // called `ensure_started`, which acquires what `start` released.
         OFF.load(Ordering::Relaxed) & self.bit() == 0
     }
 }
@@ -73,7 +73,8 @@ static OFF: AtomicU32 = AtomicU32::new(0);
 pub(crate) struct PoliciesOff(u32);
 
 impl PoliciesOff {
-    /// Applies `policy=0` or `policy.NAME=0` (or `=1`, which switches on again); `Err` says what is wrong.
+    /// Applies `policy=0` or `policy.NAME=0` (or `=1`, which switches on again); `Err` says what is
+    /// wrong.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let name = key.strip_prefix("policy.");
         let meant = |policy: &Policy| name.is_none_or(|name| name == policy.name());
@@ -95,7 +96,8 @@ impl PoliciesOff {
         self.0 & policy.bit() != 0
     }
 
-    /// Makes this the set of the process. Called before the runtime's threads exist, so each of them sees it.
+    /// Makes this the set of the process. Called before the runtime's threads exist, so each of
+    /// them sees it.
     pub(crate) fn adopt(self) {
         OFF.store(self.0, Ordering::Relaxed);
     }

@@ -1,9 +1,10 @@
 //! The stack of a goroutine that computes: its thread is asked for it by a signal.
 //!
-//! SIGURG, as in Go: its default action is to be ignored, so a signal that comes late, or after the program has replaced our
-//! handler, does no harm; few programs use it; debuggers let it pass. (A real-time signal would end the process in those
-//! cases.) The handler copies registers and stack into a buffer that was mapped before, and sets a word. It runs on the M's
-//! alternate stack, allocates nothing, locks nothing, and touches no thread-local but `errno`, which it restores.
+//! SIGURG, as in Go: its default action is to be ignored, so a signal that comes late, or after the
+//! program has replaced our handler, does no harm; few programs use it; debuggers let it pass. (A
+//! real-time signal would end the process in those cases.) The handler copies registers and stack
+//! into a buffer that was mapped before, and sets a word. It runs on the M's alternate stack,
+//! allocates nothing, locks nothing, and touches no thread-local but `errno`, which it restores.
 //!
 //! One question at a time, asked by the owner of the [`Asker`]. `STATE` says whose turn it is:
 //!
@@ -15,8 +16,8 @@
 //!    no answer in time                 ask
 //! ```
 //!
-//! The number is different for each question and names the thread, so a signal that comes late is ignored. While `STATE` is
-//! BUSY, question and buffer belong to the handler; else to the asker.
+//! The number is different for each question and names the thread, so a signal that comes late is
+//! ignored. While `STATE` is BUSY, question and buffer belong to the handler; else to the asker.
 
 #![allow(unsafe_code)]
 
@@ -51,7 +52,8 @@ static WHO: AtomicPtr<G> = AtomicPtr::new(null_mut());
 static ID: AtomicU64 = AtomicU64::new(0);
 static LOW: AtomicUsize = AtomicUsize::new(0);
 static HIGH: AtomicUsize = AtomicUsize::new(0);
-/// The answer: registers (`LR` is 0 where there is none), how much was copied (0: the goroutine is not there), and the copy.
+/// The answer: registers (`LR` is 0 where there is none), how much was copied (0: the goroutine is
+/// not there), and the copy.
 static PC: AtomicUsize = AtomicUsize::new(0);
 static SP: AtomicUsize = AtomicUsize::new(0);
 static BP: AtomicUsize = AtomicUsize::new(0);
@@ -92,7 +94,8 @@ impl Asker {
         Asker { way: Way::Untried, asked: 0 }
     }
 
-    /// Asks the thread of `m` for the stack of `g`, which lies in `stack`, if that is still goroutine `id`.
+    /// Asks the thread of `m` for the stack of `g`, which lies in `stack`, if that is still
+    /// goroutine `id`.
     pub(super) fn ask(
         &mut self,
         m: &'static M,
@@ -111,7 +114,8 @@ impl Asker {
         HIGH.store(stack.end, Ordering::Relaxed);
         self.asked = self.asked.wrapping_add(1).max(1);
         let number = u64::from(self.asked) << 32 | u64::from(m.tid().cast_unsigned());
-        // ORDERING: Release pairs with the Acquire in `on_signal`: a handler that sees the number sees the question.
+        // ORDERING: Release pairs with the Acquire in `on_signal`: a handler that sees the number
+        // sees the question.
         STATE.store(number, Ordering::Release);
         handler::send(m.tid(), SIGNAL);
         match self.wait_for(number) {
@@ -132,7 +136,8 @@ impl Asker {
         }
     }
 
-    /// Whether a signal would reach our handler, and the buffer is free. Installs the handler at the first call.
+    /// Whether a signal would reach our handler, and the buffer is free. Installs the handler at
+    /// the first call.
     fn may_ask(&mut self) -> bool {
         if self.way == Way::Untried {
             self.way = Way::Closed;
@@ -161,7 +166,8 @@ impl Asker {
             let waited = asked.elapsed();
             let taken_back = waited > PATIENCE
                 && STATE.compare_exchange(number, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-            // A handler that has begun will end. If that takes too long, the next question finds it BUSY.
+            // A handler that has begun will end. If that takes too long, the next question finds it
+            // BUSY.
             if taken_back || waited > 2 * PATIENCE {
                 return false;
             }
@@ -191,7 +197,8 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void)
 
 /// Copies the interrupted goroutine's stack, if it is the one in question; returns how much.
 fn copy_from(sp: usize) -> usize {
-    // SAFETY: Ms are never freed, headers are never unmapped; both pointers are valid while a question is asked.
+    // SAFETY: Ms are never freed, headers are never unmapped; both pointers are valid while a
+    // question is asked.
     let (m, g) = unsafe { (&*ON.load(Ordering::Relaxed), &*WHO.load(Ordering::Relaxed)) };
     let is_it =
         m.cur_g().is_some_and(|current| core::ptr::eq(current, g)) && g.id() == ID.load(Ordering::Relaxed);
@@ -200,8 +207,8 @@ fn copy_from(sp: usize) -> usize {
         return 0;
     }
     let length = (high - sp).min(MAX_COPIED);
-    // SAFETY: the buffer has room for `MAX_COPIED` bytes and is the handler's while BUSY. The stack pointer lies in a
-    // stack, which is mapped for ever up to its end.
+    // SAFETY: the buffer has room for `MAX_COPIED` bytes and is the handler's while BUSY. The stack
+    // pointer lies in a stack, which is mapped for ever up to its end.
     unsafe { arch::copy_racing(sp, core::slice::from_raw_parts_mut(BUFFER.load(Ordering::Relaxed), length)) };
     length
 }

@@ -1,10 +1,12 @@
-//! From an address in the code to its caller: the call-frame information that compilers leave in `.eh_frame`.
+//! From an address in the code to its caller: the call-frame information that compilers leave in
+//! `.eh_frame`.
 //!
-//! A [`Rule`] says how the caller's registers are found at one address. It depends on the code alone, so rules
-//! are kept, and `.eh_frame` is read once for each address.
+//! A [`Rule`] says how the caller's registers are found at one address. It depends on the code
+//! alone, so rules are kept, and `.eh_frame` is read once for each address.
 //!
-//! Sections are read where the loader has mapped them, inside `dl_iterate_phdr`, whose lock keeps modules from being unloaded
-//! meanwhile. [`CodeTable::refresh`] forgets all rules if a module was unloaded since.
+//! Sections are read where the loader has mapped them, inside `dl_iterate_phdr`, whose lock keeps
+//! modules from being unloaded meanwhile. [`CodeTable::refresh`] forgets all rules if a module was
+//! unloaded since.
 
 #![allow(unsafe_code)]
 
@@ -41,8 +43,8 @@ pub(super) enum Saved {
 /// How the caller is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// The frame ends `offset` above `base`; `bp` and `pc` say where the caller's frame pointer and program counter are.
-    /// A program counter that is `Kept` is in the link register.
+    /// The frame ends `offset` above `base`; `bp` and `pc` say where the caller's frame pointer and
+    /// program counter are. A program counter that is `Kept` is in the link register.
     Step { base: Base, offset: isize, bp: Saved, pc: Saved },
     /// There is no caller: the outermost frame.
     Outermost,
@@ -131,7 +133,8 @@ pub(super) fn call_before(address: usize) -> Option<Callee> {
     .flatten()
 }
 
-/// The module that `address` lies in: its base address, and its file (empty for the program itself).
+/// The module that `address` lies in: its base address, and its file (empty for the program
+/// itself).
 pub(super) fn module_of(address: usize) -> Option<(usize, Vec<u8>)> {
     in_module_of(address, |module| (module.base, module.file.to_bytes().to_vec()))
 }
@@ -155,15 +158,16 @@ impl Module<'_> {
             .segments(libc::PT_LOAD)
             .find(|(start, size)| address.checked_sub(*start).is_some_and(|offset| offset < *size))?;
         let length = size - (address - start);
-        // SAFETY: a loaded segment is mapped as long as the loader's lock is held. Code and its unwind tables do not
-        // change; a slot of the linkage table, if it is still unbound, is a word that changes once.
+        // SAFETY: a loaded segment is mapped as long as the loader's lock is held. Code and its
+        // unwind tables do not change; a slot of the linkage table, if it is still unbound, is a
+        // word that changes once.
         Some(unsafe {
             core::slice::from_raw_parts(core::ptr::with_exposed_provenance::<u8>(address), length)
         })
     }
 
-    /// A copy of `N` bytes. A guess may lead anywhere in a module, also to what AddressSanitizer keeps between two variables:
-    /// so it is not read by instrumented code.
+    /// A copy of `N` bytes. A guess may lead anywhere in a module, also to what AddressSanitizer
+    /// keeps between two variables: so it is not read by instrumented code.
     fn copy<const N: usize>(&self, address: usize) -> Option<[u8; N]> {
         let from = self.bytes_from(address)?.get(..N)?;
         let mut to = [0; N];
@@ -188,7 +192,8 @@ impl Module<'_> {
     }
 }
 
-/// Translates what compilers write. Expressions, which only the linkage table and signal frames need, give no rule.
+/// Translates what compilers write. Expressions, which only the linkage table and signal frames
+/// need, give no rule.
 fn rule_of(
     cfa: &CfaRule<usize>,
     return_address: Option<RegisterRule<usize>>,
@@ -225,7 +230,8 @@ fn in_module_of<T>(address: usize, f: impl FnOnce(&Module<'_>) -> T) -> Option<T
     let mut f = Some(f);
     let mut result = None;
     each_module(&mut |info| {
-        // SAFETY: the loader's description is correct, and it keeps its modules while its lock is held.
+        // SAFETY: the loader's description is correct, and it keeps its modules while its lock is
+        // held.
         let (headers, file) = unsafe {
             let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
             (headers, if info.dlpi_name.is_null() { c"" } else { CStr::from_ptr(info.dlpi_name) })
@@ -242,7 +248,8 @@ fn in_module_of<T>(address: usize, f: impl FnOnce(&Module<'_>) -> T) -> Option<T
 
 fn each_module(f: &mut dyn FnMut(&libc::dl_phdr_info) -> Walk) {
     extern "C" fn call(info: *mut libc::dl_phdr_info, _: usize, f: *mut c_void) -> i32 {
-        // SAFETY: the loader passes a valid description, and below a pointer to the function is passed along.
+        // SAFETY: the loader passes a valid description, and below a pointer to the function is
+        // passed along.
         let (info, f) = unsafe { (&*info, &mut *f.cast::<&mut dyn FnMut(&libc::dl_phdr_info) -> Walk>()) };
         i32::from(f(info) == Walk::Stop)
     }

@@ -25,7 +25,8 @@ impl StackCopy {
     /// Copies the stack from `registers.sp` up to `top`, at most [`MAX_COPIED`] bytes of it.
     ///
     /// # Safety
-    /// All of that is mapped and stays so. (Other threads that borrow values in it may write meanwhile.)
+    /// All of that is mapped and stays so. (Other threads that borrow values in it may write
+    /// meanwhile.)
     pub(super) unsafe fn take(&mut self, registers: Registers, top: usize) {
         let room = self.room(registers, top.saturating_sub(registers.sp));
         // SAFETY: by contract.

@@ -1,4 +1,5 @@
-//! A fast hash for addresses and numbers of our own: nobody chooses them to collide, and a dump looks up many.
+//! A fast hash for addresses and numbers of our own: nobody chooses them to collide, and a dump
+//! looks up many.
 
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;

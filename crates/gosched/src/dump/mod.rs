@@ -16,9 +16,10 @@
 //! | `notices` | warnings of threads that must not write themselves |
 //! | `report` | the reporter: the thread on which all of this happens, and the requests to it |
 //!
-//! Invariant: stacks are read, unwound and written down on the reporter's thread. So a request needs little room on a
-//! goroutine's stack; and the monitor, signal handlers and code inside the runtime allocate nothing for one. ([`all`] is the
-//! exception: its caller writes down the scheduler's state, and allocates.)
+//! Invariant: stacks are read, unwound and written down on the reporter's thread. So a request
+//! needs little room on a goroutine's stack; and the monitor, signal handlers and code inside the
+//! runtime allocate nothing for one. ([`all`] is the exception: its caller writes down the
+//! scheduler's state, and allocates.)
 
 mod ask;
 mod cfi;
@@ -44,8 +45,8 @@ pub(crate) use stall::Stall;
 /// The most bytes of a stack that are copied, from its innermost frame on.
 const MAX_COPIED: usize = 256 * 1024;
 
-/// A headline, the scheduler's state (P by P and M by M), and all goroutines. Only after the scheduler has started. Not inside
-/// the runtime: it allocates.
+/// A headline, the scheduler's state (P by P and M by M), and all goroutines. Only after the
+/// scheduler has started. Not inside the runtime: it allocates.
 pub(crate) fn all(headline: &str) -> String {
     let scheduler = text::scheduler_state();
     format!("gosched: {headline}\n{scheduler}\n{}", stacks())

@@ -1,8 +1,9 @@
 //! What a function is called in a dump, and whose code it is.
 //!
-//! Debug information that has only line tables has bare names of functions. The rest of the path is then made from the
-//! file: `sleep` in `.../gosched/src/thread/sleep.rs` is `gosched::thread::sleep::sleep`. Users know it as
-//! `gosched::thread::sleep`, and that is what is shown.
+//! Debug information that has only line tables has bare names of functions. The rest of the path is
+//! then made from the file: `sleep` in `.../gosched/src/thread/sleep.rs` is
+//! `gosched::thread::sleep::sleep`. Users know it as `gosched::thread::sleep`, and that is what is
+//! shown.
 
 /// Whose code a call is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,8 @@ pub(super) enum CodeOwner {
     Other,
 }
 
-/// Where the sources of our crates lie, as debug information has it (perhaps after a directory), and their names.
+/// Where the sources of our crates lie, as debug information has it (perhaps after a directory),
+/// and their names.
 const SOURCES: [(&str, &str); 4] = [
     (file!(), "gosched"),
     (gosched_switch::SOURCE, "gosched_switch"),
@@ -85,8 +87,8 @@ pub(super) fn kind_of(function: &str) -> CodeOwner {
     }
 }
 
-/// `gosched::thread::current::park` is known to users as `gosched::thread::park`: of our paths, modules within modules
-/// are left out.
+/// `gosched::thread::current::park` is known to users as `gosched::thread::park`: of our paths,
+/// modules within modules are left out.
 pub(super) fn public(function: &str) -> String {
     let Some(path) = function.strip_prefix("gosched::") else { return function.to_owned() };
     let end = path.find(['<', '{', '(']).unwrap_or(path.len());

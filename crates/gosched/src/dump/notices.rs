@@ -1,5 +1,6 @@
-//! Warnings of the threads that must not wait for a reader of standard error: the monitor, and the one that makes all Ms. The
-//! reporter writes them. Putting one allocates nothing; what does not fit is lost.
+//! Warnings of the threads that must not wait for a reader of standard error: the monitor, and the
+//! one that makes all Ms. The reporter writes them. Putting one allocates nothing; what does not
+//! fit is lost.
 
 use core::fmt::{Arguments, Write};
 

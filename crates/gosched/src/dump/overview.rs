@@ -1,4 +1,5 @@
-//! What a dump asks the scheduler, which lies above this module: all Gs, Ms and Ps, and its counters.
+//! What a dump asks the scheduler, which lies above this module: all Gs, Ms and Ps, and its
+//! counters.
 
 use std::sync::OnceLock;
 

@@ -1,13 +1,15 @@
-//! The reporter: a thread that makes dumps, so that nobody else has to. It sleeps until it is asked.
+//! The reporter: a thread that makes dumps, so that nobody else has to. It sleeps until it is
+//! asked.
 //!
-//! It is asked by threads that want the stacks, and wait for them; by the SIGQUIT handler; by the deadlock detector; by the
-//! monitor, with goroutines that have held their thread too long; and by the monitor and the thread that makes Ms, with
-//! warnings. All but the first leave at most a short note, set a bit and wake it: they allocate nothing, and hold no lock for
-//! longer than it takes to copy a line.
+//! It is asked by threads that want the stacks, and wait for them; by the SIGQUIT handler; by the
+//! deadlock detector; by the monitor, with goroutines that have held their thread too long; and by
+//! the monitor and the thread that makes Ms, with warnings. All but the first leave at most a short
+//! note, set a bit and wake it: they allocate nothing, and hold no lock for longer than it takes to
+//! copy a line.
 //!
-//! It holds nothing for long that others wait for, and waits for nothing of the scheduler's. If nobody reads standard error,
-//! warnings and stall reports are dropped after a second, so that it can still answer; a dump at the process's end waits for
-//! its reader.
+//! It holds nothing for long that others wait for, and waits for nothing of the scheduler's. If
+//! nobody reads standard error, warnings and stall reports are dropped after a second, so that it
+//! can still answer; a dump at the process's end waits for its reader.
 
 #![allow(unsafe_code)]
 
@@ -62,8 +64,8 @@ struct DumpRequest {
 /// Whether SIGQUIT was ignored before we handled it.
 static WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// Starts the reporter, and handles SIGQUIT unless the program does: also if it is ignored, as in a program that a script has
-/// started with `&` (D9).
+/// Starts the reporter, and handles SIGQUIT unless the program does: also if it is ignored, as in a
+/// program that a script has started with `&` (D9).
 pub(crate) fn start(defaults: &'static Defaults, scheduler: &'static dyn Overview) -> io::Result<()> {
     set_scheduler(scheduler);
     thread::spawn(STACK_BYTES, main, core::ptr::from_ref(defaults).cast_mut().cast())?;
@@ -74,7 +76,8 @@ pub(crate) fn start(defaults: &'static Defaults, scheduler: &'static dyn Overvie
     Ok(())
 }
 
-/// For the child of a fork, which has no reporter: SIGQUIT does again what it did before the runtime started.
+/// For the child of a fork, which has no reporter: SIGQUIT does again what it did before the
+/// runtime started.
 pub(crate) fn forked() {
     let ignored = WAS_IGNORED.load(Ordering::Relaxed);
     handler::remove(libc::SIGQUIT, on_quit, if ignored { Unhandled::Ignored } else { Unhandled::Default });
@@ -99,8 +102,8 @@ pub(crate) fn stacks() -> String {
     })
 }
 
-/// Reports that no goroutine can ever run again, with all of them, and ends the process (S48). May be called by any thread,
-/// inside the runtime too.
+/// Reports that no goroutine can ever run again, with all of them, and ends the process (S48). May
+/// be called by any thread, inside the runtime too.
 pub(crate) fn deadlock() -> ! {
     want(DEADLOCK);
     process::await_end()
@@ -112,7 +115,8 @@ pub(crate) fn stall(stall: Stall) {
     want(STALLS);
 }
 
-/// Has a warning written, for a thread that must not wait for a reader of standard error. May be called inside the runtime.
+/// Has a warning written, for a thread that must not wait for a reader of standard error. May be
+/// called inside the runtime.
 pub(crate) fn warn(text: Arguments<'_>) {
     NOTED.put(text);
     want(NOTICES);

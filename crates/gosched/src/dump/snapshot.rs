@@ -1,15 +1,19 @@
 //! A goroutine at one moment: what it is, what it does, and a copy of its stack.
 //!
 //! How each kind of stack is read, and why that is safe:
-//! - **Parked, or runnable after it ran**: its registers are saved and no thread runs on its stack. Both are copied while the
-//!   scan bit holds its status still, so that no M can begin to run it; afterwards only the copy is read.
-//! - **On a thread that is blocked** in the kernel: the kernel tells stack pointer and program counter. The stack is copied
-//!   under the scan bit, so that it stays this goroutine's, and the kernel is asked again: if it says the same, the
-//!   thread has not moved. It is not interrupted: not every call is restarted after a signal.
-//! - **On a thread that computes**: its thread copies its stack itself, in a signal handler (`ask`).
+//! - **Parked, or runnable after it ran**: its registers are saved and no thread runs on its stack.
+//!   Both are copied while the scan bit holds its status still, so that no M can begin to run it;
+//!   afterwards only the copy is read.
+//! - **On a thread that is blocked** in the kernel: the kernel tells stack pointer and program
+//!   counter. The stack is copied under the scan bit, so that it stays this goroutine's, and the
+//!   kernel is asked again: if it says the same, the thread has not moved. It is not interrupted:
+//!   not every call is restarted after a signal.
+//! - **On a thread that computes**: its thread copies its stack itself, in a signal handler
+//!   (`ask`).
 //! - **The one that asks**: it copies its own stack before it asks.
 //!
-//! Stacks are never unmapped, so a stack that has changed hands can at worst be read as nonsense, which unwinding tolerates.
+//! Stacks are never unmapped, so a stack that has changed hands can at worst be read as nonsense,
+//! which unwinding tolerates.
 
 #![allow(unsafe_code)]
 
@@ -75,7 +79,8 @@ enum Glance {
     Moving,
 }
 
-/// A goroutine, and its stack in `copy`. `None` if the header has no goroutine, or another one than `id`.
+/// A goroutine, and its stack in `copy`. `None` if the header has no goroutine, or another one than
+/// `id`.
 pub(super) fn take(
     g: &'static G,
     id: Option<u64>,
@@ -110,7 +115,8 @@ fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut StackCopy) -> Glance {
         Status::Runnable if g.m().is_none() => Glance::Done(StackState::NotStarted),
         Status::Runnable | Status::Waiting => {
             let Some(bounds) = bounds(g, scan) else { return Glance::Done(StackState::NotStarted) };
-            // SAFETY: it has run and is not running, so its registers are saved; they change only after its status.
+            // SAFETY: it has run and is not running, so its registers are saved; they change only
+            // after its status.
             let registers = unsafe { (*g.buf.get()).registers() };
             if !bounds.contains(&registers.sp) {
                 return Glance::Done(StackState::Unavailable);
@@ -129,7 +135,8 @@ fn glance(g: &'static G, scan: &Scan<'_>, copy: &mut StackCopy) -> Glance {
 
 /// Where its stack lies. Its scan bit is held, and it has begun to run.
 fn bounds(g: &G, _: &Scan<'_>) -> Option<Range<usize>> {
-    // SAFETY: a goroutine that has begun keeps its stack until it is dead, which it can't become now.
+    // SAFETY: a goroutine that has begun keeps its stack until it is dead, which it can't become
+    // now.
     unsafe { (*g.stack.get()).as_ref() }.map(|stack| stack.limit()..stack.top())
 }
 

@@ -1,5 +1,6 @@
-//! Goroutines that hold their thread too long (`GOSCHED_DEBUG=stall=ms`): the monitor notices them, the reporter reports
-//! them, once for each place in the program: a function that computes, a line that blocks.
+//! Goroutines that hold their thread too long (`GOSCHED_DEBUG=stall=ms`): the monitor notices them,
+//! the reporter reports them, once for each place in the program: a function that computes, a line
+//! that blocks.
 
 #![allow(unsafe_code)]
 
@@ -77,7 +78,8 @@ impl ToldPlaces {
         ToldPlaces(HashSet::new())
     }
 
-    /// The report on a goroutine, if it still holds its thread and its place was not reported before.
+    /// The report on a goroutine, if it still holds its thread and its place was not reported
+    /// before.
     pub(super) fn report(&mut self, dumper: &mut Dumper, stall: Stall) -> Option<String> {
         if stall.m.stint.is_told(stall.since) {
             return None;

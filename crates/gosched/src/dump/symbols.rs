@@ -1,9 +1,10 @@
-//! From addresses to text for people: functions with their lines, innermost first, inlined calls included.
-//! Each address is looked up once.
+//! From addresses to text for people: functions with their lines, innermost first, inlined calls
+//! included. Each address is looked up once.
 //!
-//! Which of them are shown: of the runtime's own frames at the inner end only the outermost, the call that the user made; of
-//! those at the outer end none, nor the frames through which the runtime calls a closure. So a goroutine that sleeps shows
-//! `gosched::thread::sleep` first and its own closure last.
+//! Which of them are shown: of the runtime's own frames at the inner end only the outermost, the
+//! call that the user made; of those at the outer end none, nor the frames through which the
+//! runtime calls a closure. So a goroutine that sleeps shows `gosched::thread::sleep` first and its
+//! own closure last.
 
 use std::rc::Rc;
 
@@ -77,7 +78,8 @@ fn outermost(calls: &[Rc<StackCall>]) -> usize {
         let main = |call: &Rc<StackCall>| call.function.starts_with("gosched::sched::spawn::goroutine_main");
         return calls.iter().rposition(main).unwrap_or(calls.len()).max(1);
     };
-    // Then what leads to the user's closure, one of ours among it, whose name may be no more than `{closure#0}`.
+    // Then what leads to the user's closure, one of ours among it, whose name may be no more than
+    // `{closure#0}`.
     let leads = |call: &Rc<StackCall>| {
         call.function.starts_with("gosched::g::task::") || is_call_through(&call.function)
     };
@@ -112,7 +114,8 @@ fn resolve(address: usize, symtabs: &mut Symtabs) -> Rc<[Rc<StackCall>]> {
         let file = symbol.filename().map(|file| file.display().to_string());
         found.push((name, file, symbol.lineno()));
     });
-    // The last one is the function that the others were inlined in: the only one that the symbol table knows.
+    // The last one is the function that the others were inlined in: the only one that the symbol
+    // table knows.
     match found.last_mut() {
         None => found.push((symtabs.name(address), None, None)),
         Some((name, file, _)) => {
@@ -159,8 +162,8 @@ mod tests {
         "gosched::sched::spawn::goroutine_main",
     ];
 
-    /// Inside: the call into the runtime that the user made. Outside: the user's closure. (Seen to fail with `position`
-    /// instead of `rposition` in either function.)
+    /// Inside: the call into the runtime that the user made. Outside: the user's closure. (Seen to
+    /// fail with `position` instead of `rposition` in either function.)
     #[test]
     fn the_runtime_is_hidden_at_both_ends() {
         let inner = ["gosched_switch::arch::switch", "gosched::sched::park::park", "core::option::map"];

@@ -1,7 +1,9 @@
-//! Names from the symbol table of a program or library. They have their paths even where debug information has only line
-//! tables (as in our profiles): those say `park`, this says `app::pool::park`.
+//! Names from the symbol table of a program or library. They have their paths even where debug
+//! information has only line tables (as in our profiles): those say `park`, this says
+//! `app::pool::park`.
 //!
-//! A module's file is mapped, and its symbols are sorted, when it is first asked for. The mapping is never removed.
+//! A module's file is mapped, and its symbols are sorted, when it is first asked for. The mapping
+//! is never removed.
 
 #![allow(unsafe_code)]
 
@@ -49,8 +51,8 @@ impl Symtabs {
 fn map(path: &Path) -> Option<&'static [u8]> {
     let file = File::open(path).ok()?;
     let length = usize::try_from(file.metadata().ok()?.len()).ok().filter(|length| *length > 0)?;
-    // SAFETY: a private, read-only mapping of a whole file, at an address of the kernel's choice, that is never unmapped.
-    // (Truncating a program's file while it runs ends the program anyway.)
+    // SAFETY: a private, read-only mapping of a whole file, at an address of the kernel's choice,
+    // that is never unmapped. (Truncating a program's file while it runs ends the program anyway.)
     unsafe {
         let base = libc::mmap(
             core::ptr::null_mut(),

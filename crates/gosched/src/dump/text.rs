@@ -1,7 +1,7 @@
 //! The dump as text: the scheduler in a paragraph, and each goroutine with its stack, in Go's form.
 //!
-//! Each goroutine has its own head and stack (S48, S49), unless more than ten differ only in their number: those are shown
-//! once, with a count.
+//! Each goroutine has its own head and stack (S48, S49), unless more than ten differ only in their
+//! number: those are shown once, with a count.
 
 use core::fmt::{self, Write};
 use core::hash::{Hash, Hasher};
@@ -72,8 +72,8 @@ impl Dumper {
         Dumper { asker, stacks: Stacks::new(), copy: StackCopy::new() }
     }
 
-    /// All goroutines; `own` is the one that asked. The times that they have waited are as of the beginning of the call, though
-    /// reading all the stacks can take a second.
+    /// All goroutines; `own` is the one that asked. The times that they have waited are as of the
+    /// beginning of the call, though reading all the stacks can take a second.
     pub(super) fn goroutines(&mut self, own: Option<&OwnStack>) -> String {
         let asked = now();
         self.stacks.refresh();
@@ -92,7 +92,8 @@ impl Dumper {
         text
     }
 
-    /// A goroutine and its stack; `None` if the header has no goroutine, or not the one called `id`, if that is given.
+    /// A goroutine and its stack; `None` if the header has no goroutine, or not the one called
+    /// `id`, if that is given.
     pub(super) fn look(
         &mut self,
         g: &'static G,
@@ -229,7 +230,8 @@ pub(super) fn write_origin(text: &mut String, view: &View) -> fmt::Result {
     }
 }
 
-/// A line for the scheduler, in Go's words, and one for each P and M. Reads only what may be read at any time.
+/// A line for the scheduler, in Go's words, and one for each P and M. Reads only what may be read
+/// at any time.
 pub(super) fn scheduler_state() -> String {
     let mut text = String::new();
     if let Some(scheduler) = scheduler() {

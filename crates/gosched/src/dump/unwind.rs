@@ -1,10 +1,13 @@
-//! From a copied stack to the addresses of its frames. Nothing but the copy, and tables that do not change, is read.
+//! From a copied stack to the addresses of its frames. Nothing but the copy, and tables that do not
+//! change, is read.
 //!
-//! The frame pointer of a thread that is blocked in the kernel is not known (its stack pointer and program counter are).
-//! Usually it is not needed, or an inner frame has saved it. Otherwise it is searched for: somewhere above the stack pointer lie
-//! the saved frame pointer and, above it, the return address, and the instruction before that address is a call. Calls to this
-//! very function are tried first, then others (it may have been called through a pointer, or by a tail call). A guess is
-//! believed if unwinding from it reaches the stack's outermost frame, or the end of what is copied or followed.
+//! The frame pointer of a thread that is blocked in the kernel is not known (its stack pointer and
+//! program counter are). Usually it is not needed, or an inner frame has saved it. Otherwise it is
+//! searched for: somewhere above the stack pointer lie the saved frame pointer and, above it, the
+//! return address, and the instruction before that address is a call. Calls to this very function
+//! are tried first, then others (it may have been called through a pointer, or by a tail call). A
+//! guess is believed if unwinding from it reaches the stack's outermost frame, or the end of what
+//! is copied or followed.
 
 use gosched_switch::arch::Registers;
 
@@ -33,7 +36,8 @@ const WORD: usize = size_of::<usize>();
 pub(super) struct Frame {
     /// An address inside its instruction: that of the call, but in the innermost frame.
     pub(super) address: usize,
-    /// Where its return address lies, and what it is. `None` in the last frame, and if it is in the link register.
+    /// Where its return address lies, and what it is. `None` in the last frame, and if it is in the
+    /// link register.
     pub(super) returns: Option<(usize, usize)>,
 }
 
@@ -146,8 +150,9 @@ fn guess(
 mod tests {
     use super::*;
 
-    /// The frame of a leaf may be empty and its return address in the link register. Every function further out has saved
-    /// its return address. (Seen to fail with `end <= at.sp` for every frame.)
+    /// The frame of a leaf may be empty and its return address in the link register. Every function
+    /// further out has saved its return address. (Seen to fail with `end <= at.sp` for every
+    /// frame.)
     #[test]
     fn a_return_address_may_be_in_the_link_register() {
         let at = Registers { pc: 0x10, sp: 0x1000, bp: Some(0x1010), lr: Some(0x20) };

@@ -1,5 +1,5 @@
-//! Files and directories, with the names of `std::fs`. Calls that may block their thread are announced, so that other
-//! goroutines do not wait for the disk.
+//! Files and directories, with the names of `std::fs`. Calls that may block their thread are
+//! announced, so that other goroutines do not wait for the disk.
 //!
 //! ```
 //! use gosched::fs;
@@ -13,8 +13,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The types that only describe a file ([`Metadata`], [`Permissions`], [`DirEntry`], ...) are std's own. The end of a context does
-//! not cut these calls short.
+//! The types that only describe a file ([`Metadata`], [`Permissions`], [`DirEntry`], ...) are std's
+//! own. The end of a context does not cut these calls short.
 
 #![deny(unsafe_code)]
 

@@ -203,7 +203,8 @@ impl DirBuilder {
         DirBuilder(std::fs::DirBuilder::new())
     }
 
-    /// Sets whether to create the parents, too, and to succeed if the directory exists. Never moves.
+    /// Sets whether to create the parents, too, and to succeed if the directory exists. Never
+    /// moves.
     ///
     /// ```
     /// # use gosched::fs::DirBuilder;

@@ -1,7 +1,8 @@
 //! hyper on goroutines (feature `hyper`): each connection is a goroutine that runs [`block_on`].
 //!
-//! [`TcpStream`](crate::net::TcpStream) and [`UnixStream`](crate::os::unix::net::UnixStream) implement hyper's `Read` and
-//! `Write`; here are its `Executor` and `Timer`. The example `http_hello` is a whole server.
+//! [`TcpStream`](crate::net::TcpStream) and [`UnixStream`](crate::os::unix::net::UnixStream)
+//! implement hyper's `Read` and `Write`; here are its `Executor` and `Timer`. The example
+//! `http_hello` is a whole server.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -40,8 +41,8 @@ where
     }
 }
 
-/// Sleeps for hyper's time-outs, by the runtime's timers. A sleep costs no goroutine's stack until it is over. A duration beyond
-/// `Instant`'s range counts as a hundred years.
+/// Sleeps for hyper's time-outs, by the runtime's timers. A sleep costs no goroutine's stack until
+/// it is over. A duration beyond `Instant`'s range counts as a hundred years.
 ///
 /// ```
 /// use gosched::future::{block_on, hyper::Timer};
@@ -76,7 +77,8 @@ impl hyper::rt::Timer for Timer {
     }
 }
 
-/// A sleep. The clock decides whether it is over; the bell only wakes the task, which then looks at the clock.
+/// A sleep. The clock decides whether it is over; the bell only wakes the task, which then looks at
+/// the clock.
 struct Sleep {
     deadline: Instant,
     /// Set at the first poll.
@@ -171,7 +173,8 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = self.deadline;
-        // The first poll does not look at the clock: the sleep is rarely over then, and a bell for a past time rings at once.
+        // The first poll does not look at the clock: the sleep is rarely over then, and a bell for
+        // a past time rings at once.
         if !matches!(self.bell, Bell::Unset) && left(deadline).is_zero() {
             return Poll::Ready(());
         }

@@ -1,6 +1,7 @@
 //! Async code called from goroutines: [`block_on`]. Modelled on `futures::executor`.
 //!
-//! The other way round, the handles of goroutines, channel operations and sockets can be awaited from any executor.
+//! The other way round, the handles of goroutines, channel operations and sockets can be awaited
+//! from any executor.
 
 #![deny(unsafe_code)]
 
@@ -17,10 +18,12 @@ use crate::runtime;
 use crate::sched::task::Closing;
 use crate::sched::task::Task;
 
-/// Runs a future to its end. While the future waits, the goroutine is parked, and its thread runs others.
+/// Runs a future to its end. While the future waits, the goroutine is parked, and its thread runs
+/// others.
 ///
-/// A moving call. On a thread that is not a goroutine it blocks the thread. It runs nothing but this future: a future that needs
-/// a particular executor (as tokio's sockets and timers do) needs that one as well.
+/// A moving call. On a thread that is not a goroutine it blocks the thread. It runs nothing but
+/// this future: a future that needs a particular executor (as tokio's sockets and timers do) needs
+/// that one as well.
 ///
 /// ```
 /// use gosched::future::block_on;
@@ -51,8 +54,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Polls once. Never inlined: between two polls the goroutine may move to another thread, and within one function the compiler
-/// may reuse the address of a thread-local (D5). When it was inlined, two threads used hyper's cached date at once.
+/// Polls once. Never inlined: between two polls the goroutine may move to another thread, and
+/// within one function the compiler may reuse the address of a thread-local (D5). When it was
+/// inlined, two threads used hyper's cached date at once.
 #[inline(never)]
 fn poll<F: Future>(future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
     future.poll(cx)

@@ -1,8 +1,9 @@
 //! Where headers come from: chunks that double in size, mapped once and never given back (S5, D4).
 //!
-//! Invariants: a chunk's pointer is published after the chunk is mapped and never changes; `used` grows only under
-//! the lock, after the headers below it were made idle. So anyone may walk all Gs at any time without stopping
-//! allocation: up to `used`, each is a header that is, was or will be a goroutine.
+//! Invariants: a chunk's pointer is published after the chunk is mapped and never changes; `used`
+//! grows only under the lock, after the headers below it were made idle. So anyone may walk all Gs
+//! at any time without stopping allocation: up to `used`, each is a header that is, was or will be
+//! a goroutine.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -49,15 +50,16 @@ impl Arena {
                 // pointer sees the chunk mapped.
                 self.chunks[chunk].store(base, Ordering::Release);
             }
-            // SAFETY: `offset` is inside the chunk; this header was never handed out, so it is nobody's and in no
-            // list.
+            // SAFETY: `offset` is inside the chunk; this header was never handed out, so it is
+            // nobody's and in no list.
             unsafe {
                 let header = base.add(offset);
                 header.write(G::idle());
                 list.push_back(NonNull::new_unchecked(header));
             }
         }
-        // ORDERING: Release pairs with the Acquire in `iter`: the chunks below `used` are published.
+        // ORDERING: Release pairs with the Acquire in `iter`: the chunks below `used` are
+        // published.
         self.used.store(start + BATCH, Ordering::Release);
     }
 

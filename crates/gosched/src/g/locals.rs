@@ -58,7 +58,8 @@ impl Locals {
     /// The table of a goroutine, made if need be.
     ///
     /// # Safety
-    /// The caller runs as `g`. The reference must not live across anything that may come here again.
+    /// The caller runs as `g`. The reference must not live across anything that may come here
+    /// again.
     pub(crate) unsafe fn of<'a>(g: &G) -> &'a mut Locals {
         let table = g.locals.get().unwrap_or_else(|| {
             let table = NonNull::from(Box::leak(Box::<Locals>::default()));
@@ -69,10 +70,12 @@ impl Locals {
         unsafe { &mut *table.as_ptr() }
     }
 
-    /// Runs the destructors of the calling goroutine's values, which may make new ones, until none is left.
+    /// Runs the destructors of the calling goroutine's values, which may make new ones, until none
+    /// is left.
     pub(crate) fn destroy(g: &G) {
         let Some(table) = g.locals.get() else { return };
-        // SAFETY: the table is the calling goroutine's; no reference to it lives while a destructor runs.
+        // SAFETY: the table is the calling goroutine's; no reference to it lives while a destructor
+        // runs.
         while let Some(value) = unsafe { (*table.as_ptr()).take_last() } {
             value.destroy();
         }
@@ -90,7 +93,8 @@ impl Locals {
 impl LocalValue {
     /// Runs the destructor. One that panics ends the process, as std's thread-locals do.
     pub(crate) fn destroy(self) {
-        // SAFETY: the value was made by `insert`, with the matching function, and has left the table for this.
+        // SAFETY: the value was made by `insert`, with the matching function, and has left the
+        // table for this.
         let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { (self.drop)(self.pointer) }));
         if dropped.is_err() {
             fatal!("a goroutine-local panicked when it was dropped");

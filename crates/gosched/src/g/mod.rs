@@ -6,10 +6,10 @@
 //!   last transition and has not queued it yet. Fields that others read meanwhile are atomics.
 //! - `token` and `join` may be used by anybody at any time; their protocols are in
 //!   `gosched-primitives`.
-//! - `buf` is written by the switch, and by whoever executes a G for the first time; `stack` by whoever executes or
-//!   ends it.
-//! - Name, creator and place are written before the first transition to *runnable*; the name is taken away at the end,
-//!   under the scan bit. So a holder of the scan bit may read them.
+//! - `buf` is written by the switch, and by whoever executes a G for the first time; `stack` by
+//!   whoever executes or ends it.
+//! - Name, creator and place are written before the first transition to *runnable*; the name is
+//!   taken away at the end, under the scan bit. So a holder of the scan bit may read them.
 //! - `join` decides who returns a header to the cache (see `JoinWord`): exactly one side frees it.
 
 pub(crate) mod arena;
@@ -88,8 +88,8 @@ const _: () = assert!(
     "a queued goroutine is one header of 256 bytes"
 );
 
-// SAFETY: the fields without atomics are passed from owner to owner along the status word, whose transitions are
-// AcqRel (see the head of this file).
+// SAFETY: the fields without atomics are passed from owner to owner along the status word, whose
+// transitions are AcqRel (see the head of this file).
 unsafe impl Sync for G {}
 // SAFETY: nothing in a G belongs to a thread.
 unsafe impl Send for G {}
@@ -237,8 +237,9 @@ impl G {
     /// The group it belongs to.
     ///
     /// # Safety
-    /// The caller is the goroutine, which its group outlives, or its join handle, which the group outlives too. The
-    /// reference is not used after `ScopeGroup::ended` was called for the goroutine.
+    /// The caller is the goroutine, which its group outlives, or its join handle, which the group
+    /// outlives too. The reference is not used after `ScopeGroup::ended` was called for the
+    /// goroutine.
     pub(crate) unsafe fn group<'a>(&self) -> Option<&'a ScopeGroup> {
         // SAFETY: by contract.
         self.group.get().map(|group| unsafe { group.as_ref() })
@@ -286,7 +287,8 @@ impl G {
         self.hold().map(|(_, view)| view)
     }
 
-    /// As [`inspect`](G::inspect), with the goroutine held still for as long as the first of the two is kept.
+    /// As [`inspect`](G::inspect), with the goroutine held still for as long as the first of the
+    /// two is kept.
     pub(crate) fn hold(&self) -> Option<(Scan<'_>, View)> {
         let scan = self.status.scan()?;
         // SAFETY: the scan bit keeps it alive.

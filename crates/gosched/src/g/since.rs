@@ -74,8 +74,8 @@ impl WaitWord {
 mod tests {
     use super::*;
 
-    /// S1: reason and duration come back, also across the end of the counter. (Seen to fail without the shifts in
-    /// `lasted`.)
+    /// S1: reason and duration come back, also across the end of the counter. (Seen to fail without
+    /// the shifts in `lasted`.)
     #[test]
     fn reason_and_duration_share_a_word() {
         let begun = |since: u32, reason: WaitReason| {

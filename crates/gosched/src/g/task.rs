@@ -68,7 +68,8 @@ pub(crate) const fn is_large<X>() -> bool {
 
 /// The address of a closure that is a function's argument: it is moved out from there, once.
 ///
-/// The function that has it must [forget](core::mem::forget) it afterwards, and not unwind in between.
+/// The function that has it must [forget](core::mem::forget) it afterwards, and not unwind in
+/// between.
 pub(crate) struct Argument<F>(*const F);
 
 impl<F> Argument<F> {
@@ -146,7 +147,8 @@ impl<F: FnOnce() -> T, T> Typed<F, T> {
 /// # Safety
 /// It does, and nobody else uses it.
 unsafe fn run_inside<F: FnOnce() -> T, T>(payload: *mut Payload) {
-    // SAFETY: by contract the closure is there; reading it moves it out, and it is not touched there again.
+    // SAFETY: by contract the closure is there; reading it moves it out, and it is not touched
+    // there again.
     let closure = unsafe { payload.cast::<F>().read() };
     // SAFETY: the payload is empty now.
     unsafe { run_to_end(payload, closure) };
@@ -301,14 +303,16 @@ impl<F: FnOnce() -> T, T> ClosureRoom<F, T> {
     /// Puts the closure into the payload, or its box.
     ///
     /// # Safety
-    /// The header is the caller's alone and its payload is empty. Everything that `f` borrows outlives the goroutine.
+    /// The header is the caller's alone and its payload is empty. Everything that `f` borrows
+    /// outlives the goroutine.
     #[inline]
     pub(crate) unsafe fn store(self, g: &G, f: Argument<F>) {
         let payload = g.payload.get();
         let place: *mut F = match is_large::<F>() {
             false => payload.cast(),
             true => {
-                // SAFETY: the payload has room for a pointer, and is ours. What it points at is a `Box<F>` when it is filled.
+                // SAFETY: the payload has room for a pointer, and is ours. What it points at is a
+                // `Box<F>` when it is filled.
                 unsafe { payload.cast::<*mut F>().write(self.heap) };
                 self.heap
             }

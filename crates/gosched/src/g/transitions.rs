@@ -1,4 +1,5 @@
-//! All changes of a goroutine's status, one function for each (S1), under the names that readers of Go's runtime know.
+//! All changes of a goroutine's status, one function for each (S1), under the names that readers of
+//! Go's runtime know.
 //!
 //! | function | from | to | in Go |
 //! |---|---|---|---|
@@ -52,7 +53,8 @@ impl G {
         self.set_m(Some(m));
     }
 
-    /// It is about to wait: from here on a `ready` may come, and leaves a mark. Called by the goroutine.
+    /// It is about to wait: from here on a `ready` may come, and leaves a mark. Called by the
+    /// goroutine.
     #[doc(alias = "gopark")]
     #[inline]
     pub(crate) fn park(&self) {

@@ -4,8 +4,10 @@
 //! and the sleep that tells the monitor, are in `sched/park.rs`.)
 //!
 //! Invariants:
-//! - A waiter is woken at most once, by whoever took it out of the primitive's queue. Waking is by value.
-//! - Waking an async waiter runs foreign code: never under a lock of ours, never inside the runtime.
+//! - A waiter is woken at most once, by whoever took it out of the primitive's queue. Waking is by
+//!   value.
+//! - Waking an async waiter runs foreign code: never under a lock of ours, never inside the
+//!   runtime.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -201,8 +203,8 @@ impl ThreadParker {
         parker
     }
 
-    /// Makes the calling thread's, if it has none: from then on [`current`](ThreadParker::current) does not fail. (On a
-    /// thread that is ending, std may refuse to tell its name, by a panic.)
+    /// Makes the calling thread's, if it has none: from then on [`current`](ThreadParker::current)
+    /// does not fail. (On a thread that is ending, std may refuse to tell its name, by a panic.)
     #[inline]
     pub(crate) fn ensure() {
         ThreadParker::of_thread();

@@ -1,8 +1,9 @@
 //! The current M, from anywhere in about a nanosecond (S2).
 //!
-//! After a switch the same code may run on another thread, so the address of the thread-local must not be kept
-//! across one. LLVM may do so within a function, and even merges two calls of an accessor it can see through.
-//! Therefore [`current`] is never inlined, contains an `asm!` that is not pure, and returns the loaded pointer (D5).
+//! After a switch the same code may run on another thread, so the address of the thread-local must
+//! not be kept across one. LLVM may do so within a function, and even merges two calls of an
+//! accessor it can see through. Therefore [`current`] is never inlined, contains an `asm!` that is
+//! not pure, and returns the loaded pointer (D5).
 
 use core::cell::Cell;
 

@@ -1,7 +1,7 @@
 //! M: a worker thread (S2). Its own thread's stack is its g0, on which the scheduler loop runs.
 //!
-//! [`M`] is what anybody may touch of it: atomics. What belongs to its thread alone is reached through a [`Worker`]
-//! (`worker.rs`), which exists only on that thread and inside the runtime.
+//! [`M`] is what anybody may touch of it: atomics. What belongs to its thread alone is reached
+//! through a [`Worker`] (`worker.rs`), which exists only on that thread and inside the runtime.
 //!
 //! Whoever wakes an M's note, or starts its thread, writes `next_p` before that, and the spinning
 //! flag if the M is to spin: a thread that took the M off the idle list, or that picked the

@@ -4,8 +4,8 @@
 //! Neither is `Copy` nor `Send`. A worker is made when a call enters the runtime
 //! (`sched/entry.rs`), when a goroutine or g0 is switched to (`sched/schedule.rs`), and when a
 //! thread begins (`sched/template.rs`): three places, by the one unsafe function
-//! [`Worker::assume`]. Dropping it returns to user code; before a switch it is [given
-//! up](Worker::into_m) to the stack that is switched to.
+//! [`Worker::assume`]. Dropping it returns to user code; before a switch it is
+//! [given up](Worker::into_m) to the stack that is switched to.
 //!
 //! Invariants:
 //! - On a thread there is at most one worker at a time: code that switches away gives its own up
@@ -75,8 +75,8 @@ impl Worker {
     /// The worker of `m`, with its P unless it was lost.
     ///
     /// # Safety
-    /// The calling thread is that of `m`, which is inside the runtime, and no other worker exists for it. If `has_p`, the P
-    /// in `m.p` is the M's and can't be taken while it is inside.
+    /// The calling thread is that of `m`, which is inside the runtime, and no other worker exists
+    /// for it. If `has_p`, the P in `m.p` is the M's and can't be taken while it is inside.
     #[inline(always)]
     pub(crate) unsafe fn assume(m: &'static M, has_p: HasP) -> Worker {
         let p = match has_p {

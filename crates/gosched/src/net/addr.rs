@@ -1,11 +1,13 @@
-//! Addresses: resolving names without blocking other goroutines, and trying one address after the other.
+//! Addresses: resolving names without blocking other goroutines, and trying one address after the
+//! other.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use crate::runtime;
 
-/// Calls `f` with each address of `addr` until it succeeds; returns the last error if it never does. A moving call.
+/// Calls `f` with each address of `addr` until it succeeds; returns the last error if it never
+/// does. A moving call.
 pub(super) fn each_addr<A: ToSocketAddrs, T>(
     addr: A,
     mut f: impl FnMut(&SocketAddr) -> io::Result<T>,

@@ -1,4 +1,5 @@
-//! Connecting over TCP without blocking: `connect` returns at once, and the socket becomes writable when it has succeeded or failed.
+//! Connecting over TCP without blocking: `connect` returns at once, and the socket becomes writable
+//! when it has succeeded or failed.
 
 use core::time::Duration;
 use std::io;

@@ -4,16 +4,17 @@
 /// Implements them for `$type`, a newtype around `Socket<$std>`.
 macro_rules! conversions {
     ($type:ident, $std:ty) => {
-        /// Takes over a socket of std's, with its time-outs and its mode: a non-blocking one fails with `WouldBlock` where
-        /// others wait. For the kernel it becomes non-blocking, which other handles of std's to it see. Never moves.
+        /// Takes over a socket of std's, with its time-outs and its mode: a non-blocking one fails
+        /// with `WouldBlock` where others wait. For the kernel it becomes non-blocking, which other
+        /// handles of std's to it see. Never moves.
         impl From<$std> for $type {
             fn from(socket: $std) -> $type {
                 $type(Socket::adopt(socket))
             }
         }
 
-        /// Converts to a socket of std's, blocking unless the user set it non-blocking. That changes the mode of its clones,
-        /// too. Never moves.
+        /// Converts to a socket of std's, blocking unless the user set it non-blocking. That
+        /// changes the mode of its clones, too. Never moves.
         impl From<$type> for $std {
             fn from(socket: $type) -> $std {
                 socket.0.into_std()

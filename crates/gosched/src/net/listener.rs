@@ -29,12 +29,13 @@ use super::{SocketAddr, TcpStream, ToSocketAddrs};
 pub struct TcpListener(pub(super) Socket<std::net::TcpListener>);
 
 impl TcpListener {
-    /// Listens on `addr`; port 0 stands for any free port. A moving call, since a name may have to be resolved.
+    /// Listens on `addr`; port 0 stands for any free port. A moving call, since a name may have to
+    /// be resolved.
     ///
     /// # Errors
     ///
-    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if the port is taken, [`PermissionDenied`](io::ErrorKind::PermissionDenied) for
-    /// ports that need privileges.
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if the port is taken,
+    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for ports that need privileges.
     ///
     /// ```
     /// # use gosched::net::TcpListener;
@@ -45,7 +46,8 @@ impl TcpListener {
     pub fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
         each_addr(addr, |addr| {
             let listener = std::net::TcpListener::bind(addr)?;
-            // std's queue is short for servers with thousands of connections at once. The kernel limits this to its maximum.
+            // std's queue is short for servers with thousands of connections at once. The kernel
+            // limits this to its maximum.
             rustix::net::listen(&listener, i32::MAX)?;
             Socket::new(listener)
         })
@@ -80,8 +82,8 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// After the error of a connection that was aborted meanwhile, or of a shortage (above all `EMFILE`, of descriptors), the
-    /// listener still works: a server pauses, and calls this again.
+    /// After the error of a connection that was aborted meanwhile, or of a shortage (above all
+    /// `EMFILE`, of descriptors), the listener still works: a server pauses, and calls this again.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};
@@ -105,8 +107,8 @@ impl TcpListener {
         Ok((stream, peer))
     }
 
-    /// An endless iterator over the connections: as [`accept`](TcpListener::accept) in a loop, without the
-    /// addresses. Each step is a moving call.
+    /// An endless iterator over the connections: as [`accept`](TcpListener::accept) in a loop,
+    /// without the addresses. Each step is a moving call.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};
@@ -122,8 +124,8 @@ impl TcpListener {
         Incoming { listener: self }
     }
 
-    /// Stops listening, for this handle and all clones, and wakes the waiters: `accept` fails from now on.
-    /// Not in std, whose listener can only be dropped. Never moves.
+    /// Stops listening, for this handle and all clones, and wakes the waiters: `accept` fails from
+    /// now on. Not in std, whose listener can only be dropped. Never moves.
     ///
     /// ```
     /// use gosched::net::TcpListener;
@@ -171,7 +173,8 @@ impl TcpListener {
         self.0.std().ttl()
     }
 
-    /// Sets whether it accepts IPv6 connections only. Deprecated, as in std: it has no effect after binding. Never moves.
+    /// Sets whether it accepts IPv6 connections only. Deprecated, as in std: it has no effect after
+    /// binding. Never moves.
     ///
     /// ```
     /// # use gosched::net::TcpListener;

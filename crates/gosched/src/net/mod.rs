@@ -26,33 +26,38 @@
 //!
 //! Everything is as in `std::net`, and besides:
 //!
-//! - Reading, writing, accepting, connecting, sending and receiving are moving calls; so are `bind` and others that may resolve
-//!   a name. The rest are not.
+//! - Reading, writing, accepting, connecting, sending and receiving are moving calls; so are `bind`
+//!   and others that may resolve a name. The rest are not.
 //! - All work from any thread; on a thread that is not a goroutine they block it.
 //! - Waits end with the current [context](crate::context): at its deadline with
 //!   [`ErrorKind::TimedOut`](std::io::ErrorKind::TimedOut), when it is cancelled with
 //!   [`ErrorKind::Other`](std::io::ErrorKind::Other), and in both cases with the
-//!   [`ContextError`](crate::context::ContextError) inside. A call that need not wait succeeds even then.
-//! - [`TcpStream::shutdown`] and [`TcpListener::shutdown`] wake the goroutines and threads that wait.
-//! - One socket may be used by several goroutines at once, through `&` or [`try_clone`](TcpStream::try_clone).
+//!   [`ContextError`](crate::context::ContextError) inside. A call that need not wait succeeds even
+//!   then.
+//! - [`TcpStream::shutdown`] and [`TcpListener::shutdown`] wake the goroutines and threads that
+//!   wait.
+//! - One socket may be used by several goroutines at once, through `&` or
+//!   [`try_clone`](TcpStream::try_clone).
 //! - Names are resolved in an announced blocking call: other goroutines do not wait for it.
-//! - `From` converts to and from std's types. A socket keeps its mode: one that was non-blocking before the conversion
-//!   fails with [`WouldBlock`](std::io::ErrorKind::WouldBlock) where others wait, and is non-blocking when it is converted back.
-//!   For the kernel all sockets here are non-blocking, and copies of a descriptor share that. So a handle of std's to
-//!   the same socket sees it as non-blocking, until the last handle of ours is dropped, or one is converted back: that restores
-//!   the user's mode, for all clones. If such a handle is converted, too, it has the same mode as the others. While there is
-//!   such a handle, set the mode through a socket of ours.
+//! - `From` converts to and from std's types. A socket keeps its mode: one that was non-blocking
+//!   before the conversion fails with [`WouldBlock`](std::io::ErrorKind::WouldBlock) where others
+//!   wait, and is non-blocking when it is converted back. For the kernel all sockets here are
+//!   non-blocking, and copies of a descriptor share that. So a handle of std's to the same socket
+//!   sees it as non-blocking, until the last handle of ours is dropped, or one is converted back:
+//!   that restores the user's mode, for all clones. If such a handle is converted, too, it has the
+//!   same mode as the others. While there is such a handle, set the mode through a socket of ours.
 //!
 //! # Shutting a server down
 //!
-//! The pattern: accept and serve under a context, each connection counted by a [`WaitGroup`](crate::sync::WaitGroup) and in a
-//! goroutine with a name. To end:
+//! The pattern: accept and serve under a context, each connection counted by a
+//! [`WaitGroup`](crate::sync::WaitGroup) and in a goroutine with a name. To end:
 //!
 //! 1. cancel the context: `accept` fails, and so do the calls that wait for a peer;
 //! 2. close the listener, by dropping it: nobody else can connect;
 //! 3. wait for the connections, for a limited time;
-//! 4. report which connections have not ended by then, and where they are: [`runtime::stacks`](crate::runtime::stacks) has a
-//!    paragraph for each goroutine, with its name in the first line.
+//! 4. report which connections have not ended by then, and where they are:
+//!    [`runtime::stacks`](crate::runtime::stacks) has a paragraph for each goroutine, with its name
+//!    in the first line.
 //!
 //! ```
 //! use gosched::net::{TcpListener, TcpStream};
@@ -145,15 +150,17 @@
 //! # Ok::<(), io::Error>(())
 //! ```
 //!
-//! A call that need not wait succeeds even if the context has ended. So the code checks the context: else peers that send
-//! or connect without a pause would still be served. A connection that writes at the end, as the farewell in the example
-//! `chat`, does so under the [background context](crate::context::background), with a
+//! A call that need not wait succeeds even if the context has ended. So the code checks the
+//! context: else peers that send or connect without a pause would still be served. A connection
+//! that writes at the end, as the farewell in the example `chat`, does so under the
+//! [background context](crate::context::background), with a
 //! [time-out](TcpStream::set_write_timeout).
 //!
 //! # Out of descriptors
 //!
-//! `accept` then fails with the system's error (`EMFILE` or `ENFILE`), and the connection stays in the queue of the listener, so
-//! that the next call fails at once, too: a server logs that once, pauses and tries again. `accept_each` of the examples does so.
+//! `accept` then fails with the system's error (`EMFILE` or `ENFILE`), and the connection stays in
+//! the queue of the listener, so that the next call fails at once, too: a server logs that once,
+//! pauses and tries again. `accept_each` of the examples does so.
 
 #![deny(unsafe_code)]
 

@@ -1,12 +1,14 @@
 //! The user's options of an open socket: time-outs, and non-blocking mode.
 //!
-//! They belong to the open socket, not to a handle, so clones share them, as in std. The kernel's flag `O_NONBLOCK`
-//! can't be the user's mode: every socket of ours has the flag set. But others may have copies of the descriptor, from before
-//! we took it over or made since, and may convert those, too. So `adopt` must know whether the flag that it finds is ours.
+//! They belong to the open socket, not to a handle, so clones share them, as in std. The kernel's
+//! flag `O_NONBLOCK` can't be the user's mode: every socket of ours has the flag set. But others
+//! may have copies of the descriptor, from before we took it over or made since, and may convert
+//! those, too. So `adopt` must know whether the flag that it finds is ours.
 //!
-//! Invariant: a socket of ours of which others may have copies is in `OPEN`, by the kernel's cookie for it. Its flag is ours
-//! then, and the user's mode is in its `Options`. `adopt`, `give_away` and the drop of the last handle look at the list and change
-//! the flag under one lock. A socket from elsewhere that is not in the list has the flag that the user gave it.
+//! Invariant: a socket of ours of which others may have copies is in `OPEN`, by the kernel's cookie
+//! for it. Its flag is ours then, and the user's mode is in its `Options`. `adopt`, `give_away` and
+//! the drop of the last handle look at the list and change the flag under one lock. A socket from
+//! elsewhere that is not in the list has the flag that the user gave it.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use core::time::Duration;
@@ -45,8 +47,8 @@ struct Options {
     /// Nanoseconds, by direction.
     timeouts: [AtomicU64; 2],
     nonblocking: AtomicBool,
-    /// Reading was shut down: set before the kernel's `shutdown`. A non-blocking call on a Unix listener or datagram socket
-    /// that is shut down only returns "would block".
+    /// Reading was shut down: set before the kernel's `shutdown`. A non-blocking call on a Unix
+    /// listener or datagram socket that is shut down only returns "would block".
     shut: AtomicBool,
     /// Changes under the lock of `OPEN`.
     listing: AtomicU8,
@@ -101,7 +103,8 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// For a socket that is non-blocking already, of which nobody else has a copy, and for which no options were set.
+    /// For a socket that is non-blocking already, of which nobody else has a copy, and for which no
+    /// options were set.
     pub(super) fn fresh(socket: &impl AsFd) -> Share {
         Share { options: OnceLock::new(), fd: socket.as_fd().as_raw_fd() }
     }
@@ -188,8 +191,8 @@ impl Share {
 }
 
 impl Drop for Share {
-    /// The last handle sets the flag to the user's mode, since others may still have copies. Not in the child of a fork,
-    /// where that would change the parent's socket.
+    /// The last handle sets the flag to the user's mode, since others may still have copies. Not in
+    /// the child of a fork, where that would change the parent's socket.
     fn drop(&mut self) {
         let Some(options) = self.options.take() else { return };
         if sched::is_forked() {

@@ -1,7 +1,8 @@
 //! Sockets in async code: the traits of futures-io and of hyper.
 //!
-//! With a waker of `future::block_on` the poller wakes the goroutine itself; another executor's waker is called by a
-//! goroutine of the library's own. Contexts and time-outs have no effect here: in async code they are futures.
+//! With a waker of `future::block_on` the poller wakes the goroutine itself; another executor's
+//! waker is called by a goroutine of the library's own. Contexts and time-outs have no effect here:
+//! in async code they are futures.
 
 #[cfg(feature = "futures-io")]
 pub(crate) mod futures_io;
@@ -39,8 +40,9 @@ impl<S: StdSocket> Socket<S> {
         }
     }
 
-    /// As [`poll`](Socket::poll), for a read into `room` bytes. After a short read that has left nothing, the next call waits
-    /// at once, and saves the system call that would return "would block".
+    /// As [`poll`](Socket::poll), for a read into `room` bytes. After a short read that has left
+    /// nothing, the next call waits at once, and saves the system call that would return "would
+    /// block".
     pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
@@ -62,7 +64,8 @@ impl<S: StdSocket> Socket<S> {
     }
 }
 
-/// What may still be there after a read from a stream that was shorter than the buffer, if no end and no error was reported.
+/// What may still be there after a read from a stream that was shorter than the buffer, if no end
+/// and no error was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterShort {
     /// TCP reads take what there is.

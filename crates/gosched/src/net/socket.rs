@@ -1,5 +1,5 @@
-//! What all sockets share: a std socket in non-blocking mode, its registration with the poller, its time-outs (`options.rs`);
-//! and the loop in which a goroutine tries, waits and tries again.
+//! What all sockets share: a std socket in non-blocking mode, its registration with the poller, its
+//! time-outs (`options.rs`); and the loop in which a goroutine tries, waits and tries again.
 //!
 //! Invariant: the descriptor is non-blocking for as long as it is in a [`Socket`].
 
@@ -106,8 +106,9 @@ impl<S: StdSocket> Socket<S> {
         Ok(Socket::fresh(io))
     }
 
-    /// A socket from elsewhere, with the mode and the time-outs it has. (For a socket only the creation of the poller can fail
-    /// here, and that is tried again when it is needed. If the descriptor is no socket, every use fails.)
+    /// A socket from elsewhere, with the mode and the time-outs it has. (For a socket only the
+    /// creation of the poller can fail here, and that is tried again when it is needed. If the
+    /// descriptor is no socket, every use fails.)
     pub(crate) fn adopt(io: S) -> Socket<S> {
         let _ = source::prepare();
         let share = Share::adopt(&io);
@@ -143,7 +144,8 @@ impl<S: StdSocket> Socket<S> {
         self.share.set_nonblocking(nonblocking);
     }
 
-    /// Notes that reading is being shut down. To be called before the kernel's `shutdown`, which wakes the waiters.
+    /// Notes that reading is being shut down. To be called before the kernel's `shutdown`, which
+    /// wakes the waiters.
     pub(crate) fn note_shut(&self) {
         self.share.note_shut();
     }
@@ -152,7 +154,8 @@ impl<S: StdSocket> Socket<S> {
         self.share.is_shut()
     }
 
-    /// Sets the time-out: on the descriptor too, where std checks it, and where it stays after a conversion.
+    /// Sets the time-out: on the descriptor too, where std checks it, and where it stays after a
+    /// conversion.
     pub(crate) fn set_timeout(&self, direction: Direction, limit: Option<Duration>) -> io::Result<()> {
         match direction {
             Direction::Read => self.std().set_read_timeout(limit)?,
@@ -215,7 +218,8 @@ impl<S: StdSocket> Socket<S> {
         }
     }
 
-    /// As [`run`](Socket::run), if the kernel does not report when to try again: also tries after a pause. A moving call.
+    /// As [`run`](Socket::run), if the kernel does not report when to try again: also tries after a
+    /// pause. A moving call.
     pub(crate) fn run_retrying<T>(
         &self,
         direction: Direction,

@@ -32,7 +32,8 @@ use super::{Shutdown, SocketAddr, ToSocketAddrs};
 pub struct TcpStream(pub(super) Socket<std::net::TcpStream>);
 
 impl TcpStream {
-    /// Connects to `addr`, or to the first of its addresses that accepts the connection. A moving call.
+    /// Connects to `addr`, or to the first of its addresses that accepts the connection. A moving
+    /// call.
     ///
     /// # Errors
     ///
@@ -55,8 +56,8 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// [`TimedOut`](io::ErrorKind::TimedOut) if it takes longer; [`InvalidInput`](io::ErrorKind::InvalidInput) for a time of
-    /// zero.
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if it takes longer;
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for a time of zero.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};
@@ -100,7 +101,8 @@ impl TcpStream {
         self.0.std().local_addr()
     }
 
-    /// Shuts down reading, writing or both, and wakes the waiters: reads return 0, writes fail with `BrokenPipe`. Never moves.
+    /// Shuts down reading, writing or both, and wakes the waiters: reads return 0, writes fail with
+    /// `BrokenPipe`. Never moves.
     ///
     /// ```
     /// use gosched::net::{Shutdown, TcpListener, TcpStream};
@@ -285,8 +287,8 @@ impl TcpStream {
         self.0.std().take_error()
     }
 
-    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
-    /// Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
     ///
     /// ```
     /// use gosched::net::{TcpListener, TcpStream};

@@ -32,7 +32,8 @@ use super::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 pub struct UdpSocket(pub(super) Socket<std::net::UdpSocket>);
 
 impl UdpSocket {
-    /// Binds to `addr`; port 0 stands for any free port. A moving call, since a name may have to be resolved.
+    /// Binds to `addr`; port 0 stands for any free port. A moving call, since a name may have to be
+    /// resolved.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -44,7 +45,8 @@ impl UdpSocket {
         each_addr(addr, |addr| Socket::new(std::net::UdpSocket::bind(addr)?)).map(UdpSocket)
     }
 
-    /// Receives a datagram; returns its length and its sender. What does not fit into `buf` is lost. A moving call.
+    /// Receives a datagram; returns its length and its sender. What does not fit into `buf` is
+    /// lost. A moving call.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -57,7 +59,8 @@ impl UdpSocket {
         self.0.run(Direction::Read, |socket| socket.recv_from(buf))
     }
 
-    /// As [`recv_from`](UdpSocket::recv_from), but the datagram stays there for the next call. A moving call.
+    /// As [`recv_from`](UdpSocket::recv_from), but the datagram stays there for the next call. A
+    /// moving call.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -206,7 +209,8 @@ impl UdpSocket {
         self.0.std().broadcast()
     }
 
-    /// Sets whether this machine receives what it sends to a group (`IP_MULTICAST_LOOP`). Never moves.
+    /// Sets whether this machine receives what it sends to a group (`IP_MULTICAST_LOOP`). Never
+    /// moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -256,7 +260,8 @@ impl UdpSocket {
         self.0.std().multicast_ttl_v4()
     }
 
-    /// Sets whether this machine receives what it sends to an IPv6 group (`IPV6_MULTICAST_LOOP`). Never moves.
+    /// Sets whether this machine receives what it sends to an IPv6 group (`IPV6_MULTICAST_LOOP`).
+    /// Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -370,8 +375,8 @@ impl UdpSocket {
         self.0.std().leave_multicast_v6(multiaddr, interface)
     }
 
-    /// Connects to `addr`, or to the first of its addresses that works: from now on it sends to and receives from that address
-    /// only. A moving call, since a name may have to be resolved.
+    /// Connects to `addr`, or to the first of its addresses that works: from now on it sends to and
+    /// receives from that address only. A moving call, since a name may have to be resolved.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -398,8 +403,8 @@ impl UdpSocket {
         self.0.run(Direction::Write, |socket| socket.send(buf))
     }
 
-    /// Receives a datagram from the address it is connected to; returns its length. What does not fit into `buf` is lost. A
-    /// moving call.
+    /// Receives a datagram from the address it is connected to; returns its length. What does not
+    /// fit into `buf` is lost. A moving call.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;
@@ -442,8 +447,8 @@ impl UdpSocket {
         self.0.std().take_error()
     }
 
-    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
-    /// Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
     ///
     /// ```
     /// # use gosched::net::UdpSocket;

@@ -5,13 +5,16 @@
 //! | `mod` | the one poller: taking reports, the number of waiters |
 //! | `slab` | the states of descriptors, which are never freed |
 //!
-//! The state of a descriptor is a `Readiness` (`gosched-primitives`), which has the argument why no edge is missed. epoll
-//! knows a descriptor by its place in the slab and the *generation* of that place. So a report that comes late, after the
-//! descriptor was closed and its place or its number used again, wakes nobody.
+//! The state of a descriptor is a `Readiness` (`gosched-primitives`), which has the argument why no
+//! edge is missed. epoll knows a descriptor by its place in the slab and the *generation* of that
+//! place. So a report that comes late, after the descriptor was closed and its place or its number
+//! used again, wakes nobody.
 //!
 //! Invariants:
-//! - The poller is made with the first socket, so that no descriptor is lacking for it later, and is never dropped.
-//! - [`waiters`] counts all waiters in the queues. A waiter is counted before it is queued, and counted out after it has left.
+//! - The poller is made with the first socket, so that no descriptor is lacking for it later, and
+//!   is never dropped.
+//! - [`waiters`] counts all waiters in the queues. A waiter is counted before it is queued, and
+//!   counted out after it has left.
 //!
 //! Returns lists of what became ready, and hands async tasks to a function that it is given; never
 //! calls the scheduler. Registering a descriptor and waiting for it is in `source/`.
@@ -68,7 +71,8 @@ pub(crate) fn poller() -> io::Result<(&'static Epoll, PollerMade)> {
     }
     let mut new = Some(Epoll::new()?);
     let poller = POLLER.get_or_init(|| new.take().unwrap_or_else(|| unreachable!("taken once")));
-    // ORDERING: SeqCst: before the look for a keeper that sleeps on its note; partner is the load in `exists`.
+    // ORDERING: SeqCst: before the look for a keeper that sleeps on its note; partner is the load
+    // in `exists`.
     let before = EXISTS.swap(true, Ordering::SeqCst);
     Ok((poller, if before { PollerMade::Before } else { PollerMade::Now }))
 }
@@ -93,7 +97,8 @@ pub(crate) fn waiters() -> usize {
 
 /// Counts a waiter, which is about to be queued.
 pub(crate) fn count_waiter() {
-    // ORDERING: SeqCst: before a foreign thread's look for somebody who polls; partner is `waiters`.
+    // ORDERING: SeqCst: before a foreign thread's look for somebody who polls; partner is
+    // `waiters`.
     WAITERS.fetch_add(1, Ordering::SeqCst);
 }
 
@@ -134,10 +139,10 @@ pub(crate) fn last_found() -> usize {
     LAST_FOUND.load(Ordering::Relaxed)
 }
 
-/// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in
-/// no queue yet. `None` if somebody else is looking already. Async tasks are woken by
-/// `wake_task`, which may add goroutines to what is ready; it returns a node that can be used again,
-/// since nothing may be freed inside the runtime.
+/// Gives to `queue` what has become ready, without blocking: goroutines that are runnable and in no
+/// queue yet. `None` if somebody else is looking already. Async tasks are woken by `wake_task`,
+/// which may add goroutines to what is ready; it returns a node that can be used again, since
+/// nothing may be freed inside the runtime.
 pub(crate) fn look<T>(
     looker: u32,
     wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,
@@ -152,7 +157,8 @@ pub(crate) fn look<T>(
     Some(queued)
 }
 
-/// As [`look`], but blocks until something is ready, for `limit` at most, or until [`ring`]. By one thread at a time.
+/// As [`look`], but blocks until something is ready, for `limit` at most, or until [`ring`]. By one
+/// thread at a time.
 pub(crate) fn block(
     limit: Option<Duration>,
     wake_task: impl Fn(WakerNode, &mut List<G>) -> Option<WakerNode>,
@@ -224,7 +230,8 @@ mod tests {
         panic!("no task waits")
     }
 
-    /// S47: a report for a closed descriptor, whose place is used again, has no effect on the new descriptor.
+    /// S47: a report for a closed descriptor, whose place is used again, has no effect on the new
+    /// descriptor.
     #[test]
     fn a_late_report_is_rejected() {
         let place = PlaceNumber::take();
@@ -245,7 +252,8 @@ mod tests {
         place.give_back();
     }
 
-    /// S48: the count of those who wait is exact: one while somebody waits, none after a time-out, a report, a close.
+    /// S48: the count of those who wait is exact: one while somebody waits, none after a time-out,
+    /// a report, a close.
     #[test]
     fn waiters_are_counted() {
         crate::testing::succeeds_in_child("netpoll::tests::waiters_are_counted", 2, || {

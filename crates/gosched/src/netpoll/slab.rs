@@ -1,7 +1,8 @@
-//! The states of descriptors: type-stable and never freed. A late report finds a state, whose generation rejects it.
+//! The states of descriptors: type-stable and never freed. A late report finds a state, whose
+//! generation rejects it.
 //!
-//! They lie in chunks, each twice as large as the one before, so that a place never moves and is found by its number
-//! alone. `source/places.rs` knows which are in use.
+//! They lie in chunks, each twice as large as the one before, so that a place never moves and is
+//! found by its number alone. `source/places.rs` knows which are in use.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -42,17 +43,20 @@ impl PlaceNumber {
         // The chunk's number is that of the highest bit; the rest is the place in it.
         let chunk = (at / FIRST).ilog2() as usize;
         let offset = at - (FIRST << chunk);
-        // ORDERING: Acquire pairs with the Release in `publish`: a chunk that is seen is initialised.
+        // ORDERING: Acquire pairs with the Release in `publish`: a chunk that is seen is
+        // initialised.
         let base = BASES[chunk].load(Ordering::Acquire);
         if base.is_null() {
             fatal!("netpoll: place {} was never made", self.0);
         }
-        // SAFETY: chunk `chunk` has FIRST << chunk places, and `offset` is below that; chunks are never freed.
+        // SAFETY: chunk `chunk` has FIRST << chunk places, and `offset` is below that; chunks are
+        // never freed.
         unsafe { &*base.add(offset) }
     }
 }
 
-/// Adds chunk number `number`, for ever. Called once for each number, under the lock of `source/places.rs`.
+/// Adds chunk number `number`, for ever. Called once for each number, under the lock of
+/// `source/places.rs`.
 pub(crate) fn publish(number: usize, chunk: Box<[SourceState]>) {
     debug_assert_eq!(chunk.len(), FIRST << number);
     // ORDERING: Release pairs with `state`.

@@ -45,7 +45,8 @@ pub(crate) struct P {
     /// The `sched_tick` whose goroutine has to give the P up itself. Written by the monitor; the
     /// owner reads it.
     insisted: AtomicU32,
-    /// How often others gave way to its M since a pick: the pick's `sched_tick` in the upper half, the number in the lower.
+    /// How often others gave way to its M since a pick: the pick's `sched_tick` in the upper half,
+    /// the number in the lower.
     pub(crate) given_way: AtomicU64,
     /// What the monitor saw of this P. Used by the monitor alone.
     pub(crate) seen: SeenP,

@@ -1,7 +1,8 @@
 //! Possession of a P is a value: [`OwnedP`], neither `Copy` nor `Send`. Its holder is the P's only
 //! owner.
 //!
-//! A P that nobody works with rests in one of four places, and each gives the value back to one taker only:
+//! A P that nobody works with rests in one of four places, and each gives the value back to one
+//! taker only:
 //!
 //! | place | put there by | given back by |
 //! |---|---|---|
@@ -27,7 +28,8 @@ use crate::debug;
 use crate::g::G;
 use crate::m::M;
 
-/// "This P is mine": the owner's end of its ring, its caches, and the right to say what becomes of it.
+/// "This P is mine": the owner's end of its ring, its caches, and the right to say what becomes of
+/// it.
 #[must_use = "a P that is dropped never runs anything again"]
 pub(crate) struct OwnedP(&'static P, PhantomData<*mut ()>);
 
@@ -53,7 +55,8 @@ impl P {
     /// Takes a P that rests, making it *idle*; one of several who try wins.
     #[inline]
     pub(crate) fn win(&'static self, from: Resting) -> Option<OwnedP> {
-        // ORDERING: Acquire pairs with the Release in `rest`: the winner sees all that was done to the P.
+        // ORDERING: Acquire pairs with the Release in `rest`: the winner sees all that was done to
+        // the P.
         self.status
             .compare_exchange(
                 from.status() as u32,
@@ -91,7 +94,8 @@ impl PList {
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<OwnedP> {
-        // SAFETY: Ps are never freed. A `push` gave the value up, and the list gives each of its Ps back once.
+        // SAFETY: Ps are never freed. A `push` gave the value up, and the list gives each of its Ps
+        // back once.
         self.0.pop_front().map(|p| unsafe { OwnedP::assume(p.as_ref()) })
     }
 }
@@ -300,7 +304,8 @@ impl OwnedP {
 /// Adds one to a counter that only its owner writes.
 #[inline]
 fn bump(counter: &AtomicU64) {
-    // ORDERING: Release pairs with the Acquire loads of `num_goroutine`, which reads ends before births.
+    // ORDERING: Release pairs with the Acquire loads of `num_goroutine`, which reads ends before
+    // births.
     counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Release);
 }
 
@@ -313,8 +318,8 @@ fn prefetch(soon: Option<NonNull<G>>, later: Option<NonNull<G>>) {
         arch::prefetch(g.as_ptr().cast());
     }
     if let Some(g) = soon {
-        // SAFETY: headers are never unmapped, so the saved stack pointer can be read (atomically: the G may be
-        // running elsewhere by now); whatever it says, a prefetch of it is harmless.
+        // SAFETY: headers are never unmapped, so the saved stack pointer can be read (atomically:
+        // the G may be running elsewhere by now); whatever it says, a prefetch of it is harmless.
         let sp = unsafe { (*g.as_ref().buf.get()).sp() };
         let sp = core::ptr::with_exposed_provenance::<u8>(sp);
         arch::prefetch(sp);

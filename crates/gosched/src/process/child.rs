@@ -6,7 +6,8 @@ use std::io;
 use super::{ChildStderr, ChildStdin, ChildStdout, ExitStatus, Output};
 use crate::runtime;
 
-/// A program that was started, as `std::process::Child`. Dropping it neither ends it nor waits for it.
+/// A program that was started, as `std::process::Child`. Dropping it neither ends it nor waits for
+/// it.
 ///
 /// ```
 /// use gosched::process::{Command, Stdio};

@@ -52,7 +52,8 @@ impl fmt::Debug for Command {
 }
 
 impl Command {
-    /// A command that runs `program`, without arguments, in the environment and directory of this process. Never moves.
+    /// A command that runs `program`, without arguments, in the environment and directory of this
+    /// process. Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -333,8 +334,8 @@ impl Command {
     ///
     /// # Safety
     ///
-    /// As std's: between fork and exec only async-signal-safe functions may be called. None of this library's is, and
-    /// one that needs the runtime ends the child with a message.
+    /// As std's: between fork and exec only async-signal-safe functions may be called. None of this
+    /// library's is, and one that needs the runtime ends the child with a message.
     ///
     /// ```
     /// # use gosched::process::Command;
@@ -353,7 +354,8 @@ impl Command {
         self
     }
 
-    /// Replaces this process by the program, as std's `CommandExt`: returns only if that fails. Never moves.
+    /// Replaces this process by the program, as std's `CommandExt`: returns only if that fails.
+    /// Never moves.
     ///
     /// ```
     /// # use gosched::process::Command;

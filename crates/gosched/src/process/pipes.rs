@@ -84,7 +84,8 @@ macro_rules! reads {
     )*};
 }
 
-/// The standard input of a program that was started, as `std::process::ChildStdin`. Dropping it closes it.
+/// The standard input of a program that was started, as `std::process::ChildStdin`. Dropping it
+/// closes it.
 ///
 /// ```
 /// use gosched::process::{Command, Stdio};
@@ -105,7 +106,8 @@ impl fmt::Debug for ChildStdin {
 
 conversions!(ChildStdin);
 
-/// The standard output of a program that was started, as `std::process::ChildStdout`. Dropping it closes it.
+/// The standard output of a program that was started, as `std::process::ChildStdout`. Dropping it
+/// closes it.
 ///
 /// ```
 /// use gosched::process::{Command, Stdio};
@@ -128,7 +130,8 @@ impl fmt::Debug for ChildStdout {
 
 conversions!(ChildStdout);
 
-/// The standard error of a program that was started, as `std::process::ChildStderr`. Dropping it closes it.
+/// The standard error of a program that was started, as `std::process::ChildStderr`. Dropping it
+/// closes it.
 ///
 /// ```
 /// use gosched::process::{Command, Stdio};

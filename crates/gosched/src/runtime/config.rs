@@ -50,8 +50,9 @@ impl Config {
         self
     }
 
-    /// Sets how far the stack of a goroutine may grow, in bytes, unless its [`Builder`](crate::thread::Builder) says
-    /// otherwise (256 KiB by default). Rounded up to a power of two. Only what is touched uses memory.
+    /// Sets how far the stack of a goroutine may grow, in bytes, unless its
+    /// [`Builder`](crate::thread::Builder) says otherwise (256 KiB by default). Rounded up to a
+    /// power of two. Only what is touched uses memory.
     ///
     /// ```
     /// gosched::runtime::Config::new().stack_size(1 << 20).install().unwrap();
@@ -61,8 +62,8 @@ impl Config {
         self
     }
 
-    /// Sets how many worker threads the runtime may have (10,000 by default). If it needs more, the process ends with
-    /// `fatal error: thread exhaustion`.
+    /// Sets how many worker threads the runtime may have (10,000 by default). If it needs more, the
+    /// process ends with `fatal error: thread exhaustion`.
     ///
     /// ```
     /// gosched::runtime::Config::new().max_threads(200).install().unwrap();
@@ -76,7 +77,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// If a value is out of range, or if the runtime has started already, by the first `go`, `run` or other use.
+    /// If a value is out of range, or if the runtime has started already, by the first `go`, `run`
+    /// or other use.
     ///
     /// ```
     /// use gosched::runtime::{Config, ConfigError};
@@ -124,7 +126,8 @@ pub enum ConfigError {
     MaxThreads,
 }
 
-/// Why a stack size was refused: too small to run anything, or absurdly large. Its text has the limit.
+/// Why a stack size was refused: too small to run anything, or absurdly large. Its text has the
+/// limit.
 ///
 /// ```
 /// use gosched::thread::Builder;

@@ -1,5 +1,5 @@
-//! The runtime itself: its settings, how many goroutines and CPUs there are, and what a goroutine can ask of it. Modelled
-//! on Go's `runtime` package.
+//! The runtime itself: its settings, how many goroutines and CPUs there are, and what a goroutine
+//! can ask of it. Modelled on Go's `runtime` package.
 
 #![deny(unsafe_code)]
 
@@ -35,8 +35,8 @@ pub fn num_goroutine() -> usize {
     SCHED.num_goroutine()
 }
 
-/// The number of CPUs this process may use: those of its affinity mask, limited by its cgroup's CPU quota. Read once, at
-/// first use.
+/// The number of CPUs this process may use: those of its affinity mask, limited by its cgroup's CPU
+/// quota. Read once, at first use.
 ///
 /// Never moves the calling goroutine.
 ///
@@ -48,7 +48,8 @@ pub fn num_cpu() -> usize {
     settings::num_cpu()
 }
 
-/// The id of the calling goroutine; `None` on a thread that is not a goroutine. The main goroutine has id 1.
+/// The id of the calling goroutine; `None` on a thread that is not a goroutine. The main goroutine
+/// has id 1.
 ///
 /// Never moves the calling goroutine.
 ///
@@ -63,8 +64,8 @@ pub fn goroutine_id() -> Option<u64> {
 
 /// Yields if the scheduler has asked this goroutine to, else does nothing, in a nanosecond or two.
 ///
-/// For long computations that want to share their P politely instead of losing it. A moving call. On a thread that is
-/// not a goroutine it does nothing.
+/// For long computations that want to share their P politely instead of losing it. A moving call.
+/// On a thread that is not a goroutine it does nothing.
 ///
 /// ```
 /// let sum = gosched::run(|| {
@@ -79,12 +80,14 @@ pub fn checkpoint() {
     }
 }
 
-/// Runs `f`, which may block its thread, without keeping the others waiting: the P is given up meanwhile.
+/// Runs `f`, which may block its thread, without keeping the others waiting: the P is given up
+/// meanwhile.
 ///
-/// Not needed for correctness: a goroutine that blocks its thread without saying so loses its P after a few milliseconds,
-/// if others wait for one. An announced call costs the others nothing, and itself a few nanoseconds if it does not block.
-/// A moving call: the goroutine may resume on another thread when `f` returns. The result of `f` and `errno` go with it.
-/// On a thread that is not a goroutine it just runs `f`.
+/// Not needed for correctness: a goroutine that blocks its thread without saying so loses its P
+/// after a few milliseconds, if others wait for one. An announced call costs the others nothing,
+/// and itself a few nanoseconds if it does not block. A moving call: the goroutine may resume on
+/// another thread when `f` returns. The result of `f` and `errno` go with it. On a thread that is
+/// not a goroutine it just runs `f`.
 ///
 /// # Panics
 ///
@@ -108,19 +111,22 @@ pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
 /// Locks the calling goroutine to the OS thread it is on, until [`unlock_os_thread`] was called as
 /// often. It runs only there, and the thread runs nothing else.
 ///
-/// For what belongs to a thread: a graphics context, a C library with thread-local state, a `!Send` value that has to live
-/// across moving calls. A locked goroutine costs a switch of threads whenever it waits.
+/// For what belongs to a thread: a graphics context, a C library with thread-local state, a `!Send`
+/// value that has to live across moving calls. A locked goroutine costs a switch of threads
+/// whenever it waits.
 ///
-/// If a goroutine ends while it is locked, its thread ends too, as in Go. So a goroutine that has changed its thread for good (the
-/// signal mask, the affinity, a namespace, thread-locals) stays locked, and no other goroutine runs on the changed thread. The
-/// thread's thread-locals are dropped after the goroutine has ended: a `join` does not wait for that. A goroutine that unlocks
+/// If a goroutine ends while it is locked, its thread ends too, as in Go. So a goroutine that has
+/// changed its thread for good (the signal mask, the affinity, a namespace, thread-locals) stays
+/// locked, and no other goroutine runs on the changed thread. The thread's thread-locals are
+/// dropped after the goroutine has ended: a `join` does not wait for that. A goroutine that unlocks
 /// before it ends saves the creation of a new thread, some tens of microseconds.
 ///
 /// Never moves the calling goroutine. On a thread that is not a goroutine it does nothing.
 ///
 /// # Panics
 ///
-/// If the goroutine has locked its thread 4,294,967,295 times already. The call changes nothing then.
+/// If the goroutine has locked its thread 4,294,967,295 times already. The call changes nothing
+/// then.
 ///
 /// ```
 /// use gosched::runtime::{lock_os_thread, unlock_os_thread};
@@ -166,7 +172,8 @@ pub fn unlock_os_thread() {
     }
 }
 
-/// Every goroutine with its state, how long it has waited, its stack and who created it, in the form of Go's dumps.
+/// Every goroutine with its state, how long it has waited, its stack and who created it, in the
+/// form of Go's dumps.
 ///
 /// ```text
 /// goroutine 1 [join, 3 s]:
@@ -177,13 +184,14 @@ pub fn unlock_os_thread() {
 /// created at src/main.rs:5:5
 /// ```
 ///
-/// The runtime's own frames are left out at both ends, and inlined calls are shown. Up to ten goroutines that differ only in
-/// their number are listed singly; more are shown once, with a count. Without debug information functions have names but no
-/// lines. The first call reads the debug information, which takes some milliseconds; later calls take microseconds per goroutine.
+/// The runtime's own frames are left out at both ends, and inlined calls are shown. Up to ten
+/// goroutines that differ only in their number are listed singly; more are shown once, with a
+/// count. Without debug information functions have names but no lines. The first call reads the
+/// debug information, which takes some milliseconds; later calls take microseconds per goroutine.
 ///
-/// Never moves the calling goroutine; blocks its thread meanwhile. The others keep running, so the text does not show all of
-/// them at the same moment. A goroutine that computes is interrupted by SIGURG for a moment, unless the program has a
-/// handler of its own for it.
+/// Never moves the calling goroutine; blocks its thread meanwhile. The others keep running, so the
+/// text does not show all of them at the same moment. A goroutine that computes is interrupted by
+/// SIGURG for a moment, unless the program has a handler of its own for it.
 ///
 /// ```
 /// gosched::run(|| {
@@ -206,10 +214,12 @@ pub fn stacks() -> String {
     dump::stacks()
 }
 
-/// Ends the calling goroutine after running its destructors. `join` then returns `Err` with a [`Goexit`] inside.
+/// Ends the calling goroutine after running its destructors. `join` then returns `Err` with a
+/// [`Goexit`] inside.
 ///
-/// It unwinds: locks held by the goroutine are poisoned, and `catch_unwind` sees it. No panic message is printed.
-/// With `panic = "abort"` it ends the process with a message. Does not return, so whether it moves does not matter.
+/// It unwinds: locks held by the goroutine are poisoned, and `catch_unwind` sees it. No panic
+/// message is printed. With `panic = "abort"` it ends the process with a message. Does not return,
+/// so whether it moves does not matter.
 ///
 /// # Panics
 ///

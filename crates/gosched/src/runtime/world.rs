@@ -12,24 +12,26 @@ use crate::settings::MAX_PROCS;
 
 /// Stops the world, runs `f`, and starts the world again; returns what `f` returns.
 ///
-/// While `f` runs, no goroutine holds a P. Goroutines that compute without one, or are in a blocking call, continue until they
-/// next enter the library, and wait there; [`World`] shows them. What other threads make runnable meanwhile runs afterwards.
+/// While `f` runs, no goroutine holds a P. Goroutines that compute without one, or are in a
+/// blocking call, continue until they next enter the library, and wait there; [`World`] shows them.
+/// What other threads make runnable meanwhile runs afterwards.
 ///
-/// `f` must not wait for anybody, and should be quick. A call of this library that can complete without waiting completes:
-/// it locks a free mutex, or receives a value that is there. A call that would have to wait panics before it has changed
-/// anything, and its lock or channel stays usable. [`scope`](crate::scope) and [`run`](crate::run), which lend their frame to
-/// goroutines, always panic; `try_*` calls never do.
+/// `f` must not wait for anybody, and should be quick. A call of this library that can complete
+/// without waiting completes: it locks a free mutex, or receives a value that is there. A call that
+/// would have to wait panics before it has changed anything, and its lock or channel stays usable.
+/// [`scope`](crate::scope) and [`run`](crate::run), which lend their frame to goroutines, always
+/// panic; `try_*` calls never do.
 ///
-/// In particular `f` must take no lock of std's that a goroutine may hold across a call into the library, such as the one of
-/// `println!`: collect what is to be printed, and print it afterwards.
+/// In particular `f` must take no lock of std's that a goroutine may hold across a call into the
+/// library, such as the one of `println!`: collect what is to be printed, and print it afterwards.
 /// After 10 seconds in `f` the runtime dumps all goroutines, and ends the process with status 2.
 ///
 /// A moving call. One caller at a time: others wait. Works from any thread.
 ///
 /// # Panics
 ///
-/// If `f` makes a call that would have to wait, yields, or stops the world again. Also with the panic of `f`; the world is
-/// started first.
+/// If `f` makes a call that would have to wait, yields, or stops the world again. Also with the
+/// panic of `f`; the world is started first.
 ///
 /// ```
 /// use gosched::runtime;
@@ -53,11 +55,11 @@ pub fn stop_the_world<T>(f: impl FnOnce(&World) -> T) -> T {
     value
 }
 
-/// Reads (`None`) or sets (`Some(n)`) the number of Ps, and returns the number before: how many goroutines can hold the
-/// right to run at the same time (`GOMAXPROCS`).
+/// Reads (`None`) or sets (`Some(n)`) the number of Ps, and returns the number before: how many
+/// goroutines can hold the right to run at the same time (`GOMAXPROCS`).
 ///
-/// Setting stops the world for a moment. The other Ps run what the removed ones had queued; nothing is lost. A number above
-/// 1,024 counts as 1,024.
+/// Setting stops the world for a moment. The other Ps run what the removed ones had queued; nothing
+/// is lost. A number above 1,024 counts as 1,024.
 ///
 /// A moving call if it changes the number.
 ///
@@ -103,8 +105,8 @@ pub struct World {
 }
 
 impl World {
-    /// All goroutines, in no particular order. The library's own one, which calls the wakers of async tasks, is left out
-    /// unless it is calling one.
+    /// All goroutines, in no particular order. The library's own one, which calls the wakers of
+    /// async tasks, is left out unless it is calling one.
     ///
     /// ```
     /// gosched::run(|| {
@@ -157,13 +159,15 @@ pub struct GoroutineInfo {
     pub id: u64,
     /// Its name, if it was given one.
     pub name: Option<String>,
-    /// `runnable`, `running`, `syscall` (in an announced blocking call) or `waiting`. One that is `running` has no P.
+    /// `runnable`, `running`, `syscall` (in an announced blocking call) or `waiting`. One that is
+    /// `running` has no P.
     pub state: &'static str,
     /// Why it waits, in the words of a dump; empty if it doesn't.
     pub wait_reason: &'static str,
     /// The thread it is on, by the id of [`ThreadInfo`].
     pub thread: Option<u64>,
-    /// Whether it continues although the world is stopped: it computes without a P, or is in a blocking call.
+    /// Whether it continues although the world is stopped: it computes without a P, or is in a
+    /// blocking call.
     pub without_p: bool,
     /// The goroutine that created it; `None` if a thread did.
     pub creator: Option<u64>,
@@ -207,7 +211,8 @@ pub struct ProcessorInfo {
     pub run_queue: usize,
     /// How many picks have begun a new time slice. Wraps around.
     pub sched_tick: u32,
-    /// How many announced blocking calls have begun, and how often it was taken from one. Wraps around.
+    /// How many announced blocking calls have begun, and how often it was taken from one. Wraps
+    /// around.
     pub syscall_tick: u32,
 }
 

@@ -73,7 +73,8 @@ impl Alarm {
     /// Leaves it to the task's next sleep.
     pub(crate) fn spare(self: Pin<Box<Alarm>>) {
         if let Some(task) = own_task(&self.waker) {
-            // SAFETY: the task lives as long as the waker, which the alarm keeps. One that is refused is dropped after this.
+            // SAFETY: the task lives as long as the waker, which the alarm keeps. One that is
+            // refused is dropped after this.
             drop(unsafe { task.as_ref() }.spare.put(self));
         }
     }
@@ -153,7 +154,8 @@ mod tests {
         SCHED.all_p().map(|p| p.timers.len()).sum()
     }
 
-    /// One alarm serves a task's sleeps, and is armed again only for an earlier time; with the task it is gone.
+    /// One alarm serves a task's sleeps, and is armed again only for an earlier time; with the task
+    /// it is gone.
     #[test]
     fn serves_again() {
         succeeds_in_child("sched::alarm::tests::serves_again", 2, || {

@@ -6,8 +6,9 @@
 //! this M, the monitor, a stop of the world, or another M that had it before. On the way out, if
 //! the old P is gone: any idle one, else the goroutine queues and the M goes to g0.
 //!
-//! Inside the call the goroutine has no P. A call into the library that does not move acts as from a foreign thread; one
-//! that moves leaves the blocking state first, and `Worker::finish` goes back into it (D1).
+//! Inside the call the goroutine has no P. A call into the library that does not move acts as from
+//! a foreign thread; one that moves leaves the blocking state first, and `Worker::finish` goes back
+//! into it (D1).
 
 use super::{SCHED, policy, schedule};
 use crate::g::G;

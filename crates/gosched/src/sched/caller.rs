@@ -27,7 +27,8 @@ use crate::g::waiter::{INTERRUPTED, TIMED_OUT, ThreadParker, Ticket, WaitReason,
 use crate::m::{M, Worker, current};
 use crate::timers::{Action, TimerNode};
 
-/// "I am inside the runtime, for one operation of a primitive": what a [`Caller`] and a [`Visitor`] have in common.
+/// "I am inside the runtime, for one operation of a primitive": what a [`Caller`] and a [`Visitor`]
+/// have in common.
 pub(crate) trait Inside: Sized {
     /// Ends a wait. A waker that is returned is to be called after leaving.
     #[must_use = "an async task is woken by its waker, outside"]
@@ -50,7 +51,8 @@ pub(crate) trait Inside: Sized {
     }
 }
 
-/// "I am in a call that may wait", on a goroutine or on a foreign thread: the right to wait (`may_wait.rs`).
+/// "I am in a call that may wait", on a goroutine or on a foreign thread: the right to wait
+/// (`may_wait.rs`).
 #[must_use]
 pub(crate) struct Caller(Option<Worker>);
 
@@ -166,8 +168,9 @@ impl Visitor {
 }
 
 impl Caller {
-    /// Enters for a call that may wait, in which the goroutine may change threads. Honours a request to yield (S39).
-    /// Whoever has stopped the world gets no caller, and does what can be done without waiting.
+    /// Enters for a call that may wait, in which the goroutine may change threads. Honours a
+    /// request to yield (S39). Whoever has stopped the world gets no caller, and does what can be
+    /// done without waiting.
     #[inline(always)]
     pub(crate) fn enter_moving() -> Result<Caller, StoppedWorld> {
         let worker = Worker::enter_moving()?;
@@ -193,8 +196,8 @@ impl Caller {
         self.0.as_ref().map(Worker::g)
     }
 
-    /// Waits for the one wake-up of the waiter that `publish` makes known. When `publish` returns, the primitive's lock is
-    /// released.
+    /// Waits for the one wake-up of the waiter that `publish` makes known. When `publish` returns,
+    /// the primitive's lock is released.
     #[inline(always)]
     pub(crate) fn wait(self, reason: WaitReason, publish: impl FnOnce(Waiter)) {
         let _: Waited = self.wait_unless(reason, |waiter| {
@@ -213,11 +216,12 @@ impl Caller {
         }
     }
 
-    /// As [`wait`](Caller::wait), for a wait that several may end, time being one of them. `publish` makes the ticket
-    /// known and releases the locks; whoever claims it wakes this waiter. Returns how the wait ended.
+    /// As [`wait`](Caller::wait), for a wait that several may end, time being one of them.
+    /// `publish` makes the ticket known and releases the locks; whoever claims it wakes this
+    /// waiter. Returns how the wait ended.
     ///
-    /// Under a context that has already ended, an interruptible wait ends at once, unless somebody else has ended it by
-    /// then.
+    /// Under a context that has already ended, an interruptible wait ends at once, unless somebody
+    /// else has ended it by then.
     ///
     /// Afterwards those that did not claim the ticket may still know it: the caller makes them
     /// forget it before it goes away.
@@ -252,7 +256,8 @@ impl<'a> Interruption<'a> {
         Interruption { context, place: Interrupt::new(ticket) }
     }
 
-    /// After `publish`: lists the wait. If the context has ended, ends it, unless somebody else does.
+    /// After `publish`: lists the wait. If the context has ended, ends it, unless somebody else
+    /// does.
     ///
     /// # Safety
     /// `self` and the ticket stay where they are until [`leave`](Interruption::leave).
@@ -289,7 +294,8 @@ fn park_ticket(worker: Worker, reason: WaitReason, limit: Limit, ticket: &Ticket
         ticket.put(waiter);
         publish();
         if let Some(when) = limit.deadline {
-            // SAFETY: timer and ticket outlive this frame's wait, at the end of which the timer is disarmed.
+            // SAFETY: timer and ticket outlive this frame's wait, at the end of which the timer is
+            // disarmed.
             unsafe { arm_here(&timer, when) };
         }
         // SAFETY: in this frame, left below.

@@ -8,9 +8,9 @@
 //! those that wait, without limit, in our calls. Goroutines that wait for a stack are runnable, but
 //! can't run: if only those are left, the process is out of stacks (D4).
 //!
-//! The argument why there is no false alarm. These are many places, looked at one after the other, between which
-//! activity might hop: a goroutine wakes another one that was looked at already, then waits. So the evidence is taken
-//! before and after, and must be the same:
+//! The argument why there is no false alarm. These are many places, looked at one after the other,
+//! between which activity might hop: a goroutine wakes another one that was looked at already, then
+//! waits. So the evidence is taken before and after, and must be the same:
 //! - all Ps idle at both ends, and none taken off the idle list in between: then no goroutine ran
 //!   with a P in between; and none changed its status without a P, because one that is without
 //!   takes an idle P first, and all were idle. So the headers that were found waiting one after the

@@ -15,7 +15,8 @@ use crate::sys::mem;
 
 const FIRST_CAPACITY: usize = 4096;
 
-/// First in, first out. Positions count up for ever; a slot is a position modulo the capacity, a power of two.
+/// First in, first out. Positions count up for ever; a slot is a position modulo the capacity, a
+/// power of two.
 pub(super) struct Fifo {
     slots: *mut NonNull<G>,
     /// Capacity − 1; `usize::MAX` before the first push.
@@ -71,7 +72,8 @@ impl Fifo {
         let slots: *mut NonNull<G> = memory.as_ptr().cast();
         let len = self.len();
         for i in 0..len {
-            // SAFETY: old and new slots are inside their memory; the first `len` positions are written.
+            // SAFETY: old and new slots are inside their memory; the first `len` positions are
+            // written.
             unsafe { slots.add(i).write(self.slots.add(self.head.wrapping_add(i) & self.mask).read()) };
         }
         if old > 0 {

@@ -79,7 +79,8 @@ mod tests {
         runtime::stop_the_world(|world| world.goroutines().filter(|g| g.wait_reason == "park").count())
     }
 
-    /// S15: the stack of a goroutine that was deep once and waits gives its pages back, and is as it was above.
+    /// S15: the stack of a goroutine that was deep once and waits gives its pages back, and is as
+    /// it was above.
     #[test]
     fn parked_stacks_shrink() {
         succeeds_in_child("sched::give_back::tests::parked_stacks_shrink", 2, || {
@@ -109,7 +110,8 @@ mod tests {
         });
     }
 
-    /// S15, S41: stacks in the caches give back all but their top pages, also those that an idle P keeps; it loses no work.
+    /// S15, S41: stacks in the caches give back all but their top pages, also those that an idle P
+    /// keeps; it loses no work.
     #[test]
     fn cached_stacks_shrink() {
         succeeds_in_child("sched::give_back::tests::cached_stacks_shrink", 2, || {

@@ -129,7 +129,8 @@ impl GlobalQueue {
         }
     }
 
-    /// Takes the first `n` or fewer of a queue of about `len`, into `sink`; `turn` says with which shard to begin.
+    /// Takes the first `n` or fewer of a queue of about `len`, into `sink`; `turn` says with which
+    /// shard to begin.
     pub(super) fn take(
         &self,
         procs: usize,
@@ -213,8 +214,8 @@ mod tests {
         assert_eq!((take(&queue, 1, 100).len(), queue.len(1)), (rest, 0));
     }
 
-    /// D1: under pressure new ones stand behind woken ones; of the two lower classes neither starves, and both are taken
-    /// one at a time.
+    /// D1: under pressure new ones stand behind woken ones; of the two lower classes neither
+    /// starves, and both are taken one at a time.
     #[test]
     fn lower_classes_take_turns() {
         let gs = runnable(60);
@@ -233,8 +234,8 @@ mod tests {
         assert!((4..=12).contains(&preempted), "{preempted} of 16 were preempted ones");
     }
 
-    /// S4, S54: with one P the queue is first in, first out; with several, a share comes from every shard in
-    /// proportion, each first in, first out.
+    /// S4, S54: with one P the queue is first in, first out; with several, a share comes from every
+    /// shard in proportion, each first in, first out.
     #[test]
     fn shares_come_from_all_shards() {
         let gs = runnable(90);

@@ -47,7 +47,8 @@ pub(super) fn goexit(g: &'static G) -> ! {
     drop(unsafe { g.retire_name() });
     drop_context(g);
     let mut counted = false;
-    // SAFETY: used for the last time in `leave_for_ever`, which counts this goroutine out of the group.
+    // SAFETY: used for the last time in `leave_for_ever`, which counts this goroutine out of the
+    // group.
     let group = unsafe { g.group() };
     loop {
         // User code that ran since may have made new ones.
@@ -86,7 +87,8 @@ pub(super) fn goexit(g: &'static G) -> ! {
             }
             Last::WakeOrphan(waiter) => {
                 reattach_to_m(worker, g);
-                // SAFETY: the word gave us the box that the handle had left there, and is not asked again.
+                // SAFETY: the word gave us the box that the handle had left there, and is not asked
+                // again.
                 let waiter = unsafe { Box::from_raw(waiter.as_ptr()) };
                 // As above.
                 contain(move || waiter.wake());
@@ -122,7 +124,8 @@ fn drop_unwanted(g: &'static G) -> Last {
     g.join.orphan().map_or(Last::Free, Last::WakeOrphan)
 }
 
-/// Before anybody can learn of the end: a joiner that asks `num_goroutine` must not find it still counted.
+/// Before anybody can learn of the end: a joiner that asks `num_goroutine` must not find it still
+/// counted.
 fn count_ended(worker: &mut Worker) {
     match worker.p() {
         Some(p) => p.count_ended(),

@@ -1,5 +1,5 @@
-//! Goroutines held back: beyond the soft limit of threads that are blocked in calls nobody announced, those that have not
-//! run yet wait (D1).
+//! Goroutines held back: beyond the soft limit of threads that are blocked in calls nobody
+//! announced, those that have not run yet wait (D1).
 //!
 //! With very many goroutines queueing for one `std::sync::Mutex`, each one that is started blocks
 //! another thread, while only the lock's holder can help. So new ones are set aside, and Ps stay

@@ -3,8 +3,8 @@
 //! Invariants:
 //! - A P on the idle list has no owner, and whoever takes it off becomes its one owner. The count
 //!   in `idle` changes with the list, under the lock.
-//! - An M on the idle list holds no P and sleeps on its note, or is about to; whoever takes it off the list gives it
-//!   a P and wakes it, once.
+//! - An M on the idle list holds no P and sleeps on its note, or is about to; whoever takes it off
+//!   the list gives it a P and wakes it, once.
 //! - An M whose thread has ended, or was refused, is on the list of spare ones. A thread ends only
 //!   with a goroutine that is locked to it when it ends: no other may find the state that this one
 //!   left in the thread. The M's P is handed off before.
@@ -272,8 +272,8 @@ impl Sched {
         }
     }
 
-    /// For an M whose goroutine is bound to it and can't run: gives up the P and sleeps until it is given one, by
-    /// whoever picked that goroutine from a queue (D5).
+    /// For an M whose goroutine is bound to it and can't run: gives up the P and sleeps until it is
+    /// given one, by whoever picked that goroutine from a queue (D5).
     #[doc(alias = "stoplockedm")]
     pub(super) fn stop_locked_m(&self, g0: &mut G0) {
         if let Some(p) = g0.release_p() {

@@ -21,7 +21,8 @@ impl Sched {
         self.lost_to_blocking.load(Ordering::Relaxed)
     }
 
-    /// A P is about to be taken from `m`. Before the taking, so that the M, when it finds out, finds it noted.
+    /// A P is about to be taken from `m`. Before the taking, so that the M, when it finds out,
+    /// finds it noted.
     pub(super) fn count_taken(&self, m: &M, why: Taken) {
         let _ = m.set_taken(why);
         self.count(why, 1);

@@ -1,16 +1,17 @@
 //! Who may wait (S42). Whoever has stopped the world may not: all who could end the wait are
 //! stopped.
 //!
-//! The rule: in the closure of `stop_the_world` a call that can complete without waiting completes; one that would have
-//! to wait panics before it has changed, queued, unlocked or lent anything.
+//! The rule: in the closure of `stop_the_world` a call that can complete without waiting completes;
+//! one that would have to wait panics before it has changed, queued, unlocked or lent anything.
 //!
 //! How the rule is kept. To wait one needs a [`Caller`](super::Caller), and there is none in a
 //! stopped world: whoever asks for one gets a [`StoppedWorld`] instead, and does what can be done
 //! without waiting. Nothing after that point unwinds: a `Caller` on a foreign thread has its parker
 //! made, and asks nothing more of std.
 //!
-//! A call that changes something before it enters for the wait (a mutex, a condition variable) asks for a [`MayWait`]
-//! first, and enters by it. A call that lends its frame to goroutines (`scope`, `run`) refuses always.
+//! A call that changes something before it enters for the wait (a mutex, a condition variable) asks
+//! for a [`MayWait`] first, and enters by it. A call that lends its frame to goroutines (`scope`,
+//! `run`) refuses always.
 
 use core::marker::PhantomData;
 
@@ -20,8 +21,8 @@ use crate::fatal::fatal;
 use crate::g::waiter::ThreadParker;
 use crate::m::{Worker, current};
 
-/// "I may wait, and waiting will not unwind." Holds in the frame that asked, also after it has called user code: a stop of
-/// the world by its callees is over when they return.
+/// "I may wait, and waiting will not unwind." Holds in the frame that asked, also after it has
+/// called user code: a stop of the world by its callees is over when they return.
 #[must_use]
 pub(crate) struct MayWait(PhantomData<*mut ()>);
 
@@ -76,7 +77,8 @@ impl StoppedWorld {
         StoppedWorld(PhantomData)
     }
 
-    /// Returns what was done without waiting, or refuses: nothing was done, because it would have meant to wait.
+    /// Returns what was done without waiting, or refuses: nothing was done, because it would have
+    /// meant to wait.
     pub(crate) fn complete<T>(self, done: Option<T>) -> T {
         match done {
             Some(value) => value,
@@ -91,8 +93,8 @@ impl StoppedWorld {
     }
 }
 
-/// Before std's call is made in place of ours, on a thread that is not ours: panics if the thread has stopped the world, and
-/// ends the child of a fork, as the call on a goroutine does.
+/// Before std's call is made in place of ours, on a thread that is not ours: panics if the thread
+/// has stopped the world, and ends the child of a fork, as the call on a goroutine does.
 pub(crate) fn refuse_on_foreign_thread(what: &str) {
     if let Some(stopped) = StoppedWorld::of_caller() {
         stopped.refuse(what);

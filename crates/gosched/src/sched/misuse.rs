@@ -1,5 +1,5 @@
-//! What the compiler refuses: each function here breaks a rule of possession, and is compiled by `tests/possession.rs` alone, which
-//! expects the error that is named.
+//! What the compiler refuses: each function here breaks a rule of possession, and is compiled by
+//! `tests/possession.rs` alone, which expects the error that is named.
 
 #[cfg(gosched_misuse = "handed off twice: E0382")]
 fn handed_off_twice(p: crate::p::OwnedP) {

@@ -33,8 +33,8 @@
 //! | `timed` | who runs due timers, and who wakes up for them |
 //! | `poll` | who polls the network |
 //!
-//! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before it. Nothing that
-//! blocks or runs user code happens under them.
+//! Lock order: `SCHED.lock` is taken alone; so are the caches' locks. The taker's lock comes before
+//! it. Nothing that blocks or runs user code happens under them.
 
 #[cfg(feature = "hyper")]
 pub(crate) mod alarm;
@@ -152,7 +152,8 @@ pub(crate) struct Sched {
 /// What `SCHED.lock` guards.
 struct IdleLists {
     idle_ps: PList,
-    /// How often one was taken off that list: while this does not change, with all Ps there, no goroutine has got one.
+    /// How often one was taken off that list: while this does not change, with all Ps there, no
+    /// goroutine has got one.
     idle_ps_taken: u64,
     idle_ms: List<M>,
     /// Those without a thread.
@@ -298,7 +299,8 @@ impl Sched {
         let n = grab_count(len, procs, RING, max);
         let mut first = None;
         let (id, tick) = (p.id, p.sched_tick());
-        // Only a P with an empty ring asks for more than one, and half a ring is the most there is: they fit.
+        // Only a P with an empty ring asks for more than one, and half a ring is the most there is:
+        // they fit.
         let ring = p.ring_owner();
         // Each is in the ring before the queue's size says that it is gone: a second look must find
         // it in one of the two.

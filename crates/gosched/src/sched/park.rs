@@ -1,14 +1,15 @@
 //! Park and ready: everything that waits comes here through a [`Caller`](super::Caller), everything
 //! that wakes through `Waiter::wake` or the `wake` of a caller or visitor (S16, S18).
 //!
-//! The argument why no wake-up is lost. A goroutine becomes *parking* before it makes its waiter known (`publish`,
-//! which enqueues it and unlocks, or sets a word). From then on a `ready` may come at any moment: it finds *parking*
-//! and leaves its mark, or finds *waiting* and queues the G. The post-switch step, on another stack, turns *parking*
-//! into *waiting*, or, finding the mark, queues the G itself. Both are CASes on one word, so exactly one of the two
-//! queues it, and never before its registers are saved.
+//! The argument why no wake-up is lost. A goroutine becomes *parking* before it makes its waiter
+//! known (`publish`, which enqueues it and unlocks, or sets a word). From then on a `ready` may
+//! come at any moment: it finds *parking* and leaves its mark, or finds *waiting* and queues the G.
+//! The post-switch step, on another stack, turns *parking* into *waiting*, or, finding the mark,
+//! queues the G itself. Both are CASes on one word, so exactly one of the two queues it, and never
+//! before its registers are saved.
 //!
-//! A foreign thread sleeps on its own note, which remembers a wake-up that comes first. An async task is not
-//! parked at all: its primitive keeps the waker.
+//! A foreign thread sleeps on its own note, which remembers a wake-up that comes first. An async
+//! task is not parked at all: its primitive keeps the waker.
 
 use core::ptr::NonNull;
 
@@ -40,7 +41,8 @@ pub(crate) enum Waited {
     Refused,
 }
 
-/// Waits for the one wake-up of the waiter that `publish` makes known, on a thread that is not ours.
+/// Waits for the one wake-up of the waiter that `publish` makes known, on a thread that is not
+/// ours.
 pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
     let parker = ThreadParker::current();
     match publish(Waiter::Thread(parker.clone())) {
@@ -54,7 +56,8 @@ pub(super) fn block_thread(publish: impl FnOnce(Waiter) -> Commit) -> Waited {
 
 /// As [`block_thread`], for a goroutine that has entered.
 ///
-/// Always inlined: a public function whose last step is this would jump here, and be missing in a dump.
+/// Always inlined: a public function whose last step is this would jump here, and be missing in a
+/// dump.
 #[doc(alias = "gopark")]
 #[inline(always)]
 pub(super) fn park(worker: Worker, reason: WaitReason, publish: impl FnOnce(Waiter) -> Commit) -> Waited {

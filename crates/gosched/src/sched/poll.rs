@@ -1,7 +1,9 @@
-//! The network and the scheduler: who polls, and where what has become ready goes (S25, S35, S38, S47, S54).
+//! The network and the scheduler: who polls, and where what has become ready goes (S25, S35, S38,
+//! S47, S54).
 //!
-//! Three poll: an M that has found nothing in its own and the global queue, without blocking; the keeper (`timed.rs`), which
-//! sleeps in the poller until the next timer; and the monitor, if nobody has for 10 ms.
+//! Three poll: an M that has found nothing in its own and the global queue, without blocking; the
+//! keeper (`timed.rs`), which sleeps in the poller until the next timer; and the monitor, if nobody
+//! has for 10 ms.
 //!
 //! The argument why nobody who waits for I/O is forgotten. Each waiter is counted before anything
 //! else (SeqCst). A goroutine that waits leaves its M with a P. That M runs others (then the

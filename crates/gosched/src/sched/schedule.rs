@@ -12,8 +12,10 @@
 //!   [`Worker`] up; the one that is switched to makes the M's next one.
 //! - Every stack that is switched to begins with [`after_switch`]: until then no M can run the
 //!   goroutine that left.
-//! - g0 is left and returned to in one frame of [`schedule`], so its stack pointer is always the same there.
-//! - A goroutine that is bound to its thread (D5) always leaves to g0, and its M then runs nothing else.
+//! - g0 is left and returned to in one frame of [`schedule`], so its stack pointer is always the
+//!   same there.
+//! - A goroutine that is bound to its thread (D5) always leaves to g0, and its M then runs nothing
+//!   else.
 //!
 //! The argument why no work is missed. Whoever queues work then looks at `idle`; if a P is idle and
 //! nobody spins, it wakes an M. An M that gives up first puts its P on the idle list and takes back
@@ -78,13 +80,14 @@ fn schedule(mut g0: G0) -> G0 {
     }
 }
 
-/// Switches from g0 to `g`, which `execute` made ours, and back when a goroutine on this thread leaves to g0.
+/// Switches from g0 to `g`, which `execute` made ours, and back when a goroutine on this thread
+/// leaves to g0.
 fn run(g0: G0, g: &'static G) -> G0 {
     let mut worker = g0.into_worker();
     let saved = worker.g0();
     let _ = worker.into_m();
-    // SAFETY: the G is running now, on this M, and its stack is nobody else's; g0's buffer is this M's own and is
-    // restored by whoever leaves a goroutine on this thread.
+    // SAFETY: the G is running now, on this M, and its stack is nobody else's; g0's buffer is this
+    // M's own and is restored by whoever leaves a goroutine on this thread.
     unsafe { switch(saved, g.buf.get()) };
     // SAFETY: switched to a moment ago, back in the loop's frame.
     unsafe { G0::assume(after_switch()) }
@@ -165,7 +168,8 @@ fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
 /// Switches away from the running goroutine.
 ///
 /// # Safety
-/// `target` is g0's buffer, saved when this M last left its loop, or that of a G that `execute` made ours.
+/// `target` is g0's buffer, saved when this M last left its loop, or that of a G that `execute`
+/// made ours.
 #[inline(always)]
 unsafe fn leave_for(worker: Worker, g: &'static G, target: *const Gobuf) -> Worker {
     let _ = worker.into_m();
@@ -184,8 +188,9 @@ pub(super) fn leave_for_ever(mut worker: Worker) -> ! {
     worker.own().post = Post::FreeStack;
     let target = if worker.own().ending { to_g0(&mut worker) } else { next_context(&mut worker) };
     let _ = worker.into_m();
-    // SAFETY: `target` is g0's buffer or that of a G that `execute` made ours. Nothing on this stack is needed any
-    // more: it goes to the cache after the switch, or belongs to that G, which starts at its top.
+    // SAFETY: `target` is g0's buffer or that of a G that `execute` made ours. Nothing on this
+    // stack is needed any more: it goes to the cache after the switch, or belongs to that G, which
+    // starts at its top.
     unsafe { jump(target) }
 }
 
@@ -267,7 +272,8 @@ impl Sched {
         }
     }
 
-    /// Finds a runnable G; sleeps while there is none. The M has a P before and after, not always the same one.
+    /// Finds a runnable G; sleeps while there is none. The M has a P before and after, not always
+    /// the same one.
     #[doc(alias = "findrunnable")]
     pub(super) fn find_runnable(&self, g0: &mut G0) -> (NonNull<G>, Slice) {
         loop {
@@ -349,8 +355,9 @@ pub(super) unsafe fn after_switch() -> Worker {
         Some(m) => m,
         None => fatal!("a goroutine was resumed on a foreign thread"),
     };
-    // SAFETY: this is the M's thread, inside the runtime. Whoever was here before the switch has given its worker up (every switch
-    // follows an `into_m`), and left in `m.p` what it had: an M that has lost its P forgets it before a switch.
+    // SAFETY: this is the M's thread, inside the runtime. Whoever was here before the switch has
+    // given its worker up (every switch follows an `into_m`), and left in `m.p` what it had: an M
+    // that has lost its P forgets it before a switch.
     let mut worker = unsafe { Worker::assume(m, HasP::Yes) };
     match core::mem::replace(&mut worker.own().post, Post::Nothing) {
         Post::Nothing => {}

@@ -46,10 +46,12 @@ impl Role {
     }
 }
 
-/// Creates a goroutine that runs `f`, and queues it. Never moves the caller, and never unwinds once it has `f`.
+/// Creates a goroutine that runs `f`, and queues it. Never moves the caller, and never unwinds once
+/// it has `f`.
 ///
 /// # Safety
-/// Everything that `f` and `T` borrow outlives the goroutine's end and the taking of its result; so does the group.
+/// Everything that `f` and `T` borrow outlives the goroutine's end and the taking of its result; so
+/// does the group.
 #[doc(alias = "newproc")]
 pub(crate) unsafe fn spawn<F, T>(how: Spawn, f: Argument<F>) -> NonNull<G>
 where
@@ -88,8 +90,8 @@ fn count_created(worker: Option<&mut Worker>) {
     }
 }
 
-/// As [`spawn`], but the goroutine is neither queued nor counted: a timer that is due starts it, or [`Prepared::start`] does,
-/// under `context`. Nobody joins it.
+/// As [`spawn`], but the goroutine is neither queued nor counted: a timer that is due starts it, or
+/// [`Prepared::start`] does, under `context`. Nobody joins it.
 pub(crate) fn prepare<F>(place: &'static Location<'static>, context: Option<SharedContext>, f: F) -> Prepared
 where
     F: FnOnce() + Send + 'static,
@@ -161,7 +163,8 @@ impl Prepared {
         park::enqueue(worker.as_mut(), self.0);
     }
 
-    /// Frees it instead of starting it, and drops its closure, which is user code: outside the runtime.
+    /// Frees it instead of starting it, and drops its closure, which is user code: outside the
+    /// runtime.
     ///
     /// # Safety
     /// It was not started and will not be: no timer knows it any more. Called once.
@@ -209,8 +212,8 @@ where
         locks: how.locks,
         context,
     };
-    // SAFETY: a header from a cache of dead or fresh ones is ours alone, and its slot is empty; that the closure's
-    // borrows live long enough is the caller's promise.
+    // SAFETY: a header from a cache of dead or fresh ones is ours alone, and its slot is empty;
+    // that the closure's borrows live long enough is the caller's promise.
     unsafe {
         g.begin(birth);
         room.store(g, f);

@@ -20,8 +20,9 @@ pub(super) fn has_stack(g: &G) -> bool {
     unsafe { (*g.stack.get()).is_some() }
 }
 
-/// Gives a G that has not run yet a stack, if it may start and one is at hand: the one that a goroutine has left under
-/// [`Post::FreeStack`], still hot, when it has the right size; else from the P's cache or the pool.
+/// Gives a G that has not run yet a stack, if it may start and one is at hand: the one that a
+/// goroutine has left under [`Post::FreeStack`], still hot, when it has the right size; else from
+/// the P's cache or the pool.
 #[inline]
 pub(super) fn attach(m: &mut OwnM, p: &mut OwnedP, g: &'static G) -> bool {
     if SCHED.must_wait_to_start() {

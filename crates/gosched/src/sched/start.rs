@@ -1,4 +1,5 @@
-//! First use (S6): Ps, ownership barrier, handlers, template thread. No M exists until there is work for one.
+//! First use (S6): Ps, ownership barrier, handlers, template thread. No M exists until there is
+//! work for one.
 //!
 //! Invariant: `STATE` goes from cold to started, once. In the child of a fork it is forked for
 //! ever: none of our threads exists there (D9).

@@ -20,9 +20,9 @@
 //! The argument why nobody is inside meanwhile. An M without a P sets `in_rt`, then looks at the
 //! flag; the stopper sets the flag, then, after a heavy barrier, looks at `in_rt` of every M with a
 //! goroutine: one of them sees the other, and the stopper waits for those it sees. An M whose
-//! goroutine leaves it for g0, or ends, marks itself (`Worker::part_with_g`) until that one is queued
-//! and its joiner is woken; the stopper waits for the mark to go. An M that had a P has given it up:
-//! it is asleep on g0, or is now an M without a P.
+//! goroutine leaves it for g0, or ends, marks itself (`Worker::part_with_g`) until that one is
+//! queued and its joiner is woken; the stopper waits for the mark to go. An M that had a P has
+//! given it up: it is asleep on g0, or is now an M without a P.
 //!
 //! The stopper's goroutine keeps its thread but has no P: its ownership word says TAKEN, so that
 //! calls from the closure take the slow path. They act as on a foreign thread, and wait for nothing
@@ -239,7 +239,8 @@ impl Sched {
         }
     }
 
-    /// For an M on g0 that has a P: if the world is to be stopped, gives it up for that and sleeps until it has another.
+    /// For an M on g0 that has a P: if the world is to be stopped, gives it up for that and sleeps
+    /// until it has another.
     #[doc(alias = "gcstopm")]
     #[inline]
     pub(super) fn stop_here_if_asked(&self, g0: &mut G0) {
@@ -330,7 +331,8 @@ impl Sched {
         waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Ps that do not stand still yet; 0 unless the world is to be stopped. For those who only look.
+    /// Ps that do not stand still yet; 0 unless the world is to be stopped. For those who only
+    /// look.
     pub(super) fn still_running(&self) -> u32 {
         self.world.running.load(Ordering::Relaxed)
     }

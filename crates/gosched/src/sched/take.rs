@@ -83,7 +83,8 @@ impl Takes<'_> {
         for (candidate, retaking) in self.begun.into_iter().flatten() {
             let m = candidate.m;
             let taken = m.owner.finish_retake(&mut self.taker, retaking, || m.p()).flatten().map(|p| {
-                // SAFETY: the word's compare-and-swap has one winner, and the M, which had left its P in `m.p`, is not it.
+                // SAFETY: the word's compare-and-swap has one winner, and the M, which had left its
+                // P in `m.p`, is not it.
                 let mut p = unsafe { OwnedP::assume(p) };
                 p.stop();
                 m.probe.close();

@@ -1,7 +1,8 @@
 //! The task of a [`block_on`](super::block_on), on which it waits, and its waker.
 //!
 //! Invariants:
-//! - A wake-up between two polls is remembered; several count as one. Whoever wakes takes the waiter, once.
+//! - A wake-up between two polls is remembered; several count as one. Whoever wakes takes the
+//!   waiter, once.
 //! - The poller may use a waker of ours inside the runtime: it recognises it by its table
 //!   ([`notify_own`]), and no user code runs. All others use it as they use any waker.
 
@@ -50,7 +51,8 @@ impl Task {
     }
 
     pub(crate) fn waker(self: &Arc<Task>) -> Waker {
-        // SAFETY: the functions of the table keep the contract of wakers: each waker owns one count of the Arc.
+        // SAFETY: the functions of the table keep the contract of wakers: each waker owns one count
+        // of the Arc.
         unsafe { Waker::from_raw(raw(Arc::clone(self))) }
     }
 
@@ -138,7 +140,8 @@ pub(crate) fn is_own(waker: &Waker) -> bool {
 }
 
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
-/// Uses a waker inside the runtime, if it is one of ours; returns the waiter to wake, if there is one.
+/// Uses a waker inside the runtime, if it is one of ours; returns the waiter to wake, if there is
+/// one.
 pub(crate) fn notify_own(waker: &Waker) -> Option<Option<Waiter>> {
     is_own(waker).then(|| {
         // SAFETY: a waker of ours, whose count stays its own.

@@ -7,19 +7,20 @@
 //! | `places` | which states of descriptors are in use |
 //! | `tasks` | async tasks that wait |
 //!
-//! A source is registered when somebody first has to wait for it: until then it costs nothing, and conversions, which must
-//! not fail, need not register. epoll reports at once what a new source is ready for, so nothing is missed.
+//! A source is registered when somebody first has to wait for it: until then it costs nothing, and
+//! conversions, which must not fail, need not register. epoll reports at once what a new source is
+//! ready for, so nothing is missed.
 //!
 //! ```text
 //!   slot:  0  ── first wait: CAS ──▶  registration (place, generation)  ── deregister ──▶  0
 //! ```
 //!
-//! Two goroutines may wait for the same source for the first time at once. One wins the CAS and registers; the other tries its
-//! call again and then uses the winner's place. If epoll refuses, the place is given up, which wakes the other: it tries again
-//! and gets the error itself.
+//! Two goroutines may wait for the same source for the first time at once. One wins the CAS and
+//! registers; the other tries its call again and then uses the winner's place. If epoll refuses,
+//! the place is given up, which wakes the other: it tries again and gets the error itself.
 //!
-//! The discipline of edges: [`seen`](Source::seen) first, then the system call, and after `WouldBlock` [`wait`](Source::wait)
-//! with what was seen.
+//! The discipline of edges: [`seen`](Source::seen) first, then the system call, and after
+//! `WouldBlock` [`wait`](Source::wait) with what was seen.
 
 mod places;
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
@@ -53,7 +54,8 @@ pub(crate) enum SourceWaited {
     Interrupted,
 }
 
-/// Makes the poller, unless there is one, so that no descriptor is lacking for it when somebody has to wait.
+/// Makes the poller, unless there is one, so that no descriptor is lacking for it when somebody has
+/// to wait.
 #[inline]
 pub(crate) fn prepare() -> io::Result<()> {
     match existing() {
@@ -72,8 +74,8 @@ fn made_poller() -> io::Result<&'static Epoll> {
     Ok(poller)
 }
 
-/// Something with a descriptor. It is registered with the poller when somebody first waits for it, and deregistered before
-/// the descriptor is closed or given away.
+/// Something with a descriptor. It is registered with the poller when somebody first waits for it,
+/// and deregistered before the descriptor is closed or given away.
 pub(crate) struct Source<S> {
     // The first field: dropped before the descriptor.
     slot: RegisteredFd,
@@ -93,7 +95,8 @@ struct RegisteredFd {
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 const NOT_DRAINED: u64 = u64::MAX;
 
-/// The edges that had been reported before a call was tried. `None`: the source was not registered yet.
+/// The edges that had been reported before a call was tried. `None`: the source was not registered
+/// yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeenEdges(Option<(u64, Edges)>);
 
@@ -154,15 +157,16 @@ impl RegisteredFd {
     /// The edges so far. To be asked before a call is tried.
     #[inline]
     fn seen(&self, direction: Direction) -> SeenEdges {
-        // ORDERING: Acquire pairs with the Release of the CAS in `register`: the place of a registration exists.
+        // ORDERING: Acquire pairs with the Release of the CAS in `register`: the place of a
+        // registration exists.
         match self.registration.load(Ordering::Acquire) {
             0 => SeenEdges(None),
             registration => SeenEdges(Some((registration, find(registration).0.edges(direction)))),
         }
     }
 
-    /// Waits until an edge is reported for `direction` that is not in `seen`. A moving call; blocks a foreign thread. Fails if
-    /// the descriptor can't be registered.
+    /// Waits until an edge is reported for `direction` that is not in `seen`. A moving call; blocks
+    /// a foreign thread. Fails if the descriptor can't be registered.
     fn wait(&self, direction: Direction, seen: SeenEdges, limit: Limit) -> io::Result<SourceWaited> {
         let may_wait = match MayWait::ask() {
             Ok(may_wait) => may_wait,
@@ -181,8 +185,9 @@ impl RegisteredFd {
         count_waiter();
         let foreign = caller.is_foreign();
         let outcome = caller.wait_ticket(WaitReason::Io, limit, &node.claim, || {
-            // SAFETY: the node is in this frame, which is left only after the node has left the queue: a report takes it out
-            // before it claims the wait, and after any other end it is taken out below.
+            // SAFETY: the node is in this frame, which is left only after the node has left the
+            // queue: a report takes it out before it claims the wait, and after any other end it is
+            // taken out below.
             unsafe { room.enqueue(&node) };
             if foreign {
                 SCHED.watch_network();
@@ -254,7 +259,8 @@ impl RegisteredFd {
 
     /// Ends this use of the place.
     fn give_up(&self) {
-        // ORDERING: AcqRel pairs with itself and with the CAS in `register`: one of several callers gets the registration.
+        // ORDERING: AcqRel pairs with itself and with the CAS in `register`: one of several callers
+        // gets the registration.
         let registration = self.registration.swap(0, Ordering::AcqRel);
         if registration == 0 {
             return;

@@ -1,6 +1,7 @@
 //! Which places of the slab (`netpoll/slab.rs`) are in use. Adds a chunk when none is free.
 //!
-//! Invariant: a place belongs to the caller that took its number out of `FREE`, until it is put back.
+//! Invariant: a place belongs to the caller that took its number out of `FREE`, until it is put
+//! back.
 
 use gosched_primitives::Lock;
 

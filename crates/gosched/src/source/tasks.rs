@@ -39,8 +39,8 @@ impl<S: AsFd> Source<S> {
         self.slot.wait_async(direction, seen, waker)
     }
 
-    /// Notes that a read of a byte stream, tried after `seen`, got less than it had room for: all that had been reported by
-    /// then is read, and what comes later will be reported.
+    /// Notes that a read of a byte stream, tried after `seen`, got less than it had room for: all
+    /// that had been reported by then is read, and what comes later will be reported.
     pub(crate) fn note_drained(&self, seen: SeenEdges) {
         if let Some((_, edges)) = seen.0
             && edges.are_plain()
@@ -49,15 +49,16 @@ impl<S: AsFd> Source<S> {
         }
     }
 
-    /// Whether a read can't find anything, because nothing was reported since the read that [`note_drained`](Source::note_drained) noted.
+    /// Whether a read can't find anything, because nothing was reported since the read that
+    /// [`note_drained`](Source::note_drained) noted.
     pub(crate) fn is_drained(&self, seen: SeenEdges) -> bool {
         seen.0.is_some_and(|(_, edges)| edges.to_bits() == self.slot.drained.load(Ordering::Relaxed))
     }
 }
 
 impl RegisteredFd {
-    /// As [`wait`](RegisteredFd::wait), for an async task: unless something was reported already, the task will be woken when
-    /// something is, or when the source is closed.
+    /// As [`wait`](RegisteredFd::wait), for an async task: unless something was reported already,
+    /// the task will be woken when something is, or when the source is closed.
     fn wait_async(&self, direction: Direction, seen: SeenEdges, waker: &Waker) -> io::Result<Promised> {
         let Some((registration, edges)) = self.registered(direction, seen)? else {
             return Ok(Promised::TryAgain);
@@ -92,8 +93,8 @@ impl RegisteredFd {
     }
 }
 
-/// [`RegisteredFd::wait_async`] for a waker of `future::block_on`, which may be cloned inside the runtime: it uses a spent node
-/// of the descriptor. `None`: there is none.
+/// [`RegisteredFd::wait_async`] for a waker of `future::block_on`, which may be cloned inside the
+/// runtime: it uses a spent node of the descriptor. `None`: there is none.
 fn wait_own(
     state: &Readiness<Waiter>,
     generation: u32,
@@ -123,8 +124,8 @@ fn wait_own(
     Some(Promised::Wake)
 }
 
-/// Makes sure that somebody polls; called after a task was counted. An M with a P looks itself, before it gives the P up
-/// (`sched/poll.rs`).
+/// Makes sure that somebody polls; called after a task was counted. An M with a P looks itself,
+/// before it gives the P up (`sched/poll.rs`).
 fn watch_network(visitor: &Visitor) {
     if !visitor.has_p() {
         SCHED.watch_network();

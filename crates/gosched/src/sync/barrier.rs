@@ -53,8 +53,8 @@ impl Barrier {
         Barrier { core: gosched_locks::Barrier::new(), n }
     }
 
-    /// Waits until `n` have called it; then all return, one of them as the leader, and the barrier can be used again. A moving
-    /// call.
+    /// Waits until `n` have called it; then all return, one of them as the leader, and the barrier
+    /// can be used again. A moving call.
     ///
     /// ```
     /// use gosched::sync::Barrier;

@@ -1,6 +1,7 @@
 //! `Condvar`: std's, for goroutines.
 //!
-//! Invariant: a node in the line is in the frame of a wait that does not end before the node was taken out.
+//! Invariant: a node in the line is in the frame of a wait that does not end before the node was
+//! taken out.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -19,11 +20,12 @@ use crate::context::{self, ContextError};
 use crate::g::waiter::{WaitReason, Waiter};
 use crate::sched::{Caller, Inside, Limit, MayWait, Visitor};
 
-/// A condition variable, as `std::sync::Condvar`: releases a mutex, waits for a notification, and locks the mutex again.
+/// A condition variable, as `std::sync::Condvar`: releases a mutex, waits for a notification, and
+/// locks the mutex again.
 ///
-/// Waiters are notified in the order in which they came. There are no spurious wake-ups. Nevertheless
-/// the condition must be checked again after a wait, since somebody else may have had the mutex in between. May be used with more
-/// than one mutex.
+/// Waiters are notified in the order in which they came. There are no spurious wake-ups.
+/// Nevertheless the condition must be checked again after a wait, since somebody else may have had
+/// the mutex in between. May be used with more than one mutex.
 ///
 /// ```
 /// use gosched::sync::{Arc, Condvar, Mutex};
@@ -116,11 +118,11 @@ impl Condvar {
         guard.poison().wrap(guard)
     }
 
-    /// As [`wait`](Condvar::wait), until the current [context](crate::context) ends, and then until the mutex is acquired
-    /// again. A moving call.
+    /// As [`wait`](Condvar::wait), until the current [context](crate::context) ends, and then until
+    /// the mutex is acquired again. A moving call.
     ///
-    /// The result beside the guard is `Ok` after a notification, or says why the context has ended. No notification is
-    /// lost by a wait that the context ends: it goes to the next in line.
+    /// The result beside the guard is `Ok` after a notification, or says why the context has ended.
+    /// No notification is lost by a wait that the context ends: it goes to the next in line.
     ///
     /// # Errors
     ///
@@ -149,8 +151,8 @@ impl Condvar {
         poison.wrap((guard, waited))
     }
 
-    /// Waits while `condition` returns `true`. It is called at once, and again after each notification. A moving call, if it has
-    /// to wait.
+    /// Waits while `condition` returns `true`. It is called at once, and again after each
+    /// notification. A moving call, if it has to wait.
     ///
     /// # Errors
     ///
@@ -183,7 +185,8 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// As [`wait_timeout`](Condvar::wait_timeout), in milliseconds; the `bool` is `false` if the time ran out.
+    /// As [`wait_timeout`](Condvar::wait_timeout), in milliseconds; the `bool` is `false` if the
+    /// time ran out.
     ///
     /// # Errors
     ///
@@ -208,7 +211,8 @@ impl Condvar {
         poison.wrap((guard, !result.timed_out()))
     }
 
-    /// As [`wait`](Condvar::wait), for `dur` at most, and then until the mutex is acquired again. A moving call.
+    /// As [`wait`](Condvar::wait), for `dur` at most, and then until the mutex is acquired again. A
+    /// moving call.
     ///
     /// # Errors
     ///
@@ -275,8 +279,8 @@ impl Condvar {
         }
     }
 
-    /// Releases the caller's `mutex`, waits, and acquires it again. "Timed out" means that the limit has ended the wait, by time
-    /// or by the context.
+    /// Releases the caller's `mutex`, waits, and acquires it again. "Timed out" means that the
+    /// limit has ended the wait, by time or by the context.
     fn wait_until(&self, mutex: &RawMutex, limit: Limit) -> WaitTimeoutResult {
         let may_wait = match MayWait::ask() {
             Ok(may_wait) => may_wait,
@@ -287,7 +291,8 @@ impl Condvar {
         let node = Node::new(0);
         {
             let _inside = Visitor::enter();
-            // SAFETY: the node is in this frame, which stays until the node was notified or has left the line.
+            // SAFETY: the node is in this frame, which stays until the node was notified or has
+            // left the line.
             unsafe { self.0.join(&node) };
         }
         mutex.unlock();
@@ -365,8 +370,9 @@ impl fmt::Debug for Condvar {
     }
 }
 
-/// Calls the condition. Never inlined: between two calls the goroutine may have moved to another thread, and within one function
-/// the compiler may reuse the address of a thread-local ([`soundness`](crate::soundness)).
+/// Calls the condition. Never inlined: between two calls the goroutine may have moved to another
+/// thread, and within one function the compiler may reuse the address of a thread-local
+/// ([`soundness`](crate::soundness)).
 #[inline(never)]
 fn holds<T>(condition: &mut impl FnMut(&mut T) -> bool, value: &mut T) -> bool {
     condition(value)

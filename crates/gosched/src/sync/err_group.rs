@@ -17,7 +17,8 @@ use crate::g::Goexit;
 use crate::g::task::Argument;
 use crate::thread::{Around, go_around};
 
-/// Goroutines that work on parts of one task, which fails if one of them fails: Go's `errgroup.Group`.
+/// Goroutines that work on parts of one task, which fails if one of them fails: Go's
+/// `errgroup.Group`.
 ///
 /// ```
 /// use gosched::sync::ErrGroup;
@@ -69,7 +70,8 @@ impl<E> ErrGroupShared<E> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the outcome of a member. All but the first error and the first panic are dropped, outside the lock.
+    /// Notes the outcome of a member. All but the first error and the first panic are dropped,
+    /// outside the lock.
     fn note(&self, outcome: std::thread::Result<Result<(), E>>) {
         let late = match outcome {
             Ok(Ok(())) => return,
@@ -137,11 +139,11 @@ impl<E> ErrGroup<E> {
         ErrGroup { shared: Arc::new(ErrGroupShared { running: WaitGroup::new(), places, failure, context }) }
     }
 
-    /// Runs `f` in a new goroutine, under the group's [`context`](ErrGroup::context). In a group with a limit, waits for a
-    /// place first: a moving call then.
+    /// Runs `f` in a new goroutine, under the group's [`context`](ErrGroup::context). In a group
+    /// with a limit, waits for a place first: a moving call then.
     ///
-    /// When one fails, the others' I/O, [`time::sleep`](crate::time::sleep)s and `*_ctx` waits end; other waits and computations
-    /// continue.
+    /// When one fails, the others' I/O, [`time::sleep`](crate::time::sleep)s and `*_ctx` waits end;
+    /// other waits and computations continue.
     ///
     /// ```
     /// let group = gosched::sync::ErrGroup::new();
@@ -166,7 +168,8 @@ impl<E> ErrGroup<E> {
         core::mem::forget(f);
     }
 
-    /// Waits until all members have ended, and returns the first error, if there is one. A moving call.
+    /// Waits until all members have ended, and returns the first error, if there is one. A moving
+    /// call.
     ///
     /// The group may be used again; an error that was returned is not returned again.
     ///
@@ -197,8 +200,8 @@ impl<E> ErrGroup<E> {
         error.map_or(Ok(()), Err)
     }
 
-    /// The group's context: derived from the one that was current when the group was made, and cancelled when the first
-    /// member fails or panics. Members run under it. Never moves.
+    /// The group's context: derived from the one that was current when the group was made, and
+    /// cancelled when the first member fails or panics. Members run under it. Never moves.
     ///
     /// ```
     /// use gosched::{sync::ErrGroup, time};

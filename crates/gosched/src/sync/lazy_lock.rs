@@ -1,7 +1,7 @@
 //! `LazyLock`: std's, for goroutines.
 //!
-//! Invariant: once `once` is complete the value is there, and is not written again while it is shared. Before that only the
-//! running closure accesses it.
+//! Invariant: once `once` is complete the value is there, and is not written again while it is
+//! shared. Before that only the running closure accesses it.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -42,8 +42,8 @@ pub struct LazyLock<T, F = fn() -> T> {
     data: UnsafeCell<Data<T, F>>,
 }
 
-// SAFETY: `&T` is given to several (`Sync`). One thread may make the value or the closure, and another one drop it (`Send`). No
-// reference to the closure is given out.
+// SAFETY: `&T` is given to several (`Sync`). One thread may make the value or the closure, and
+// another one drop it (`Send`). No reference to the closure is given out.
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
@@ -88,7 +88,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             if state.is_poisoned() {
                 poisoned();
             }
-            // SAFETY: this closure has exclusive access to the data, until the once is complete. The reference ends before `f` runs.
+            // SAFETY: this closure has exclusive access to the data, until the once is complete.
+            // The reference ends before `f` runs.
             let closure = replace(unsafe { &mut *self.data.get() }, Data::Taken);
             if let Data::Closure(f) = closure {
                 let value = f();

@@ -1,8 +1,8 @@
-//! Locks with the names and semantics of `std::sync`, poisoning included, and three from Go: [`WaitGroup`],
-//! [`Semaphore`], [`ErrGroup`].
+//! Locks with the names and semantics of `std::sync`, poisoning included, and three from Go:
+//! [`WaitGroup`], [`Semaphore`], [`ErrGroup`].
 //!
-//! A wait parks the goroutine; it blocks a thread that is not a goroutine. It allocates nothing. To port code,
-//! change a `use` line: errors, [`Arc`], [`Weak`] and [`atomic`] are std's own.
+//! A wait parks the goroutine; it blocks a thread that is not a goroutine. It allocates nothing. To
+//! port code, change a `use` line: errors, [`Arc`], [`Weak`] and [`atomic`] are std's own.
 //!
 //! ```
 //! use gosched::go;
@@ -21,14 +21,15 @@
 //!
 //! # Fairness
 //!
-//! A caller that finds a [`Mutex`] free takes it, even if others wait, as in Go: that is fast. But the mutex is handed over to a
-//! waiter that has waited for more than a millisecond. A waiting writer keeps new readers out of a [`RwLock`]; readers that wait
-//! come in together, after one writer at most. A [`Semaphore`] serves strictly in order.
+//! A caller that finds a [`Mutex`] free takes it, even if others wait, as in Go: that is fast. But
+//! the mutex is handed over to a waiter that has waited for more than a millisecond. A waiting
+//! writer keeps new readers out of a [`RwLock`]; readers that wait come in together, after one
+//! writer at most. A [`Semaphore`] serves strictly in order.
 //!
 //! # Contexts
 //!
-//! The end of a [context](crate::context) cuts short the waits of [`Mutex::lock_ctx`], [`Condvar::wait_ctx`],
-//! [`Semaphore::acquire_ctx`] and [`WaitGroup::wait_ctx`], and no others.
+//! The end of a [context](crate::context) cuts short the waits of [`Mutex::lock_ctx`],
+//! [`Condvar::wait_ctx`], [`Semaphore::acquire_ctx`] and [`WaitGroup::wait_ctx`], and no others.
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,8 @@
 //! Channels with the names and semantics of `std::sync::mpsc`: many senders, one receiver.
 //!
-//! Built on [`chan`](mod@crate::chan), whose channels can do more; the errors are std's own. A wait parks the goroutine; it blocks
-//! a thread that is not a goroutine. The end of a [context](crate::context) does not end a wait here.
+//! Built on [`chan`](mod@crate::chan), whose channels can do more; the errors are std's own. A wait
+//! parks the goroutine; it blocks a thread that is not a goroutine. The end of a
+//! [context](crate::context) does not end a wait here.
 //!
 //! ```
 //! use gosched::sync::mpsc::channel;
@@ -49,7 +50,8 @@ pub struct SyncSender<T> {
     inner: chan::Sender<T>,
 }
 
-/// The receiving half of a [`channel`] or [`sync_channel`]. There is one, which can be sent, but not shared.
+/// The receiving half of a [`channel`] or [`sync_channel`]. There is one, which can be sent, but
+/// not shared.
 ///
 /// ```
 /// let (tx, rx) = gosched::sync::mpsc::channel();
@@ -81,7 +83,8 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender { inner: tx }, Receiver { inner: rx, not_sync: PhantomData })
 }
 
-/// A channel with room for `bound` values: a send waits for a place. With a bound of 0 it waits until its value is received.
+/// A channel with room for `bound` values: a send waits for a place. With a bound of 0 it waits
+/// until its value is received.
 ///
 /// ```
 /// let (tx, rx) = gosched::sync::mpsc::sync_channel(1);

@@ -18,16 +18,19 @@ use crate::sched::Limit;
 
 /// A mutual-exclusion lock around a value, as `std::sync::Mutex`.
 ///
-/// A wait parks the goroutine; it blocks a thread that is not a goroutine. Uncontended locking and unlocking does not
-/// enter the scheduler. Fast before fair, as in Go: a caller that finds the lock free takes it, but a waiter that has waited for
-/// more than a millisecond gets it handed over. A mutex costs at most 24 bytes, and its data.
+/// A wait parks the goroutine; it blocks a thread that is not a goroutine. Uncontended locking and
+/// unlocking does not enter the scheduler. Fast before fair, as in Go: a caller that finds the lock
+/// free takes it, but a waiter that has waited for more than a millisecond gets it handed over. A
+/// mutex costs at most 24 bytes, and its data.
 ///
-/// A guard may be held across moving calls; it is `!Send`, as std's, and moves between threads with its goroutine.
+/// A guard may be held across moving calls; it is `!Send`, as std's, and moves between threads with
+/// its goroutine.
 ///
 /// # Poisoning
 ///
-/// A mutex is poisoned when its holder panics; [`lock`](Mutex::lock) and [`try_lock`](Mutex::try_lock) then return the guard in an
-/// `Err`, until [`clear_poison`](Mutex::clear_poison) is called.
+/// A mutex is poisoned when its holder panics; [`lock`](Mutex::lock) and
+/// [`try_lock`](Mutex::try_lock) then return the guard in an `Err`, until
+/// [`clear_poison`](Mutex::clear_poison) is called.
 ///
 /// ```
 /// use gosched::sync::{Arc, Mutex};
@@ -48,7 +51,8 @@ pub struct Mutex<T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: the lock gives one thread at a time access to its value: that needs `Send` and nothing more.
+// SAFETY: the lock gives one thread at a time access to its value: that needs `Send` and nothing
+// more.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
@@ -93,7 +97,8 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Acquires the mutex, waiting for it if need be.
     ///
-    /// A moving call, if it has to wait. Locking a mutex that the goroutine itself holds waits for ever.
+    /// A moving call, if it has to wait. Locking a mutex that the goroutine itself holds waits for
+    /// ever.
     ///
     /// # Errors
     ///
@@ -114,14 +119,16 @@ impl<T: ?Sized> Mutex<T> {
         self.poison.wrap(unsafe { self.guard() })
     }
 
-    /// As [`lock`](Mutex::lock), until the current [context](crate::context) ends. A moving call, if it has to wait.
+    /// As [`lock`](Mutex::lock), until the current [context](crate::context) ends. A moving call,
+    /// if it has to wait.
     ///
-    /// A free mutex is acquired even if the context has ended. A wait that the context ends does not hold up the other waiters.
+    /// A free mutex is acquired even if the context has ended. A wait that the context ends does
+    /// not hold up the other waiters.
     ///
     /// # Errors
     ///
-    /// Outside: why the context has ended, if it did before the mutex was acquired. Inside: if the mutex is poisoned; that error
-    /// holds the guard.
+    /// Outside: why the context has ended, if it did before the mutex was acquired. Inside: if the
+    /// mutex is poisoned; that error holds the guard.
     ///
     /// ```
     /// use gosched::context::{ContextError, background, enter};
@@ -277,7 +284,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// The lock itself, for a condition variable, which releases it and acquires it again while the guard exists.
+    /// The lock itself, for a condition variable, which releases it and acquires it again while the
+    /// guard exists.
     pub(super) fn raw(&self) -> &'a RawMutex {
         &self.mutex.raw
     }

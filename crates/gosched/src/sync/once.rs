@@ -1,6 +1,7 @@
 //! `Once`: std's, for goroutines.
 //!
-//! Invariant: a run of the closure is always marked as ended, even if it unwinds: by the drop of [`Running`].
+//! Invariant: a run of the closure is always marked as ended, even if it unwinds: by the drop of
+//! [`Running`].
 
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
@@ -12,7 +13,8 @@ use crate::g::waiter::{WaitReason, Waiter};
 
 type OnceCore = gosched_locks::Once<Waiter>;
 
-/// Runs something once, as `std::sync::Once`: the first caller runs it, others wait until it has ended.
+/// Runs something once, as `std::sync::Once`: the first caller runs it, others wait until it has
+/// ended.
 ///
 /// ```
 /// use gosched::sync::Once;
@@ -84,9 +86,11 @@ impl Once {
         Once(OnceCore::new())
     }
 
-    /// Runs `f` if no closure has run; waits if one is running. When this returns, a closure has run to its end.
+    /// Runs `f` if no closure has run; waits if one is running. When this returns, a closure has
+    /// run to its end.
     ///
-    /// A moving call, if it has to wait. A closure that calls `call_once` on the same once waits for ever.
+    /// A moving call, if it has to wait. A closure that calls `call_once` on the same once waits
+    /// for ever.
     ///
     /// # Panics
     ///
@@ -120,7 +124,8 @@ impl Once {
         }
     }
 
-    /// As [`call_once`](Once::call_once), but runs `f` even if the once is poisoned; the argument says whether it is.
+    /// As [`call_once`](Once::call_once), but runs `f` even if the once is poisoned; the argument
+    /// says whether it is.
     ///
     /// # Panics
     ///

@@ -1,6 +1,7 @@
 //! `OnceLock`: std's, for goroutines.
 //!
-//! Invariant: once `once` is complete the value is there, and is not written again while it is shared.
+//! Invariant: once `once` is complete the value is there, and is not written again while it is
+//! shared.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -26,7 +27,8 @@ pub struct OnceLock<T> {
     value: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: `&T` is given to several (`Sync`), and a value may be put in by one and dropped by another (`Send`).
+// SAFETY: `&T` is given to several (`Sync`), and a value may be put in by one and dropped by
+// another (`Send`).
 unsafe impl<T: Sync + Send> Sync for OnceLock<T> {}
 // SAFETY: it is given away with its value.
 unsafe impl<T: Send> Send for OnceLock<T> {}
@@ -109,8 +111,9 @@ impl<T> OnceLock<T> {
         value.map_or(Ok(()), Err)
     }
 
-    /// The value; if it isn't there, `f` makes it. Of several callers at the same time one runs its closure, and the others
-    /// wait: a moving call then. A closure that initializes the same cell waits for ever.
+    /// The value; if it isn't there, `f` makes it. Of several callers at the same time one runs its
+    /// closure, and the others wait: a moving call then. A closure that initializes the same cell
+    /// waits for ever.
     ///
     /// # Panics
     ///
@@ -139,7 +142,8 @@ impl<T> OnceLock<T> {
         // Poison only means that another caller's closure has panicked: the cell is empty.
         self.once.call_once_force(|_| {
             let value = f();
-            // SAFETY: the running closure has exclusive access to the value, until the once is complete.
+            // SAFETY: the running closure has exclusive access to the value, until the once is
+            // complete.
             unsafe { *self.value.get() = value };
         });
     }

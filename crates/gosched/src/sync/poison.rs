@@ -1,7 +1,7 @@
 //! Poison: a lock whose holder began to panic is poisoned from then on, as std's are.
 //!
-//! `std::thread::panicking` is right for goroutines: one that unwinds stays on its thread (D5). The flag orders nothing: it is set
-//! by the lock's holder, and the lock orders it for the next one.
+//! `std::thread::panicking` is right for goroutines: one that unwinds stays on its thread (D5). The
+//! flag orders nothing: it is set by the lock's holder, and the lock orders it for the next one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError};

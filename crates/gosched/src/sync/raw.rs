@@ -1,4 +1,5 @@
-//! The locks without data and poison: the cores of `gosched_locks`, which wait and wake through the scheduler.
+//! The locks without data and poison: the cores of `gosched_locks`, which wait and wake through the
+//! scheduler.
 //!
 //! The fast paths are inlined and do not enter the runtime.
 
@@ -51,7 +52,8 @@ fn lock(core: &MutexCore, reason: WaitReason) {
     }
 }
 
-/// Looks at the lock for a moment, in case it becomes free. With one P only once: the holder can't run before the caller waits.
+/// Looks at the lock for a moment, in case it becomes free. With one P only once: the holder can't
+/// run before the caller waits.
 fn spin(core: &MutexCore, attempt: &mut Attempt) -> bool {
     if SCHED.procs() == 1 { core.take_if_free(attempt) } else { core.spin(attempt) }
 }
@@ -82,7 +84,8 @@ fn lock_slow(core: &MutexCore, reason: WaitReason) {
     }
 }
 
-/// As [`lock_slow`], for one that gives up when the limit is reached. It does so in the line only: there it owes nothing.
+/// As [`lock_slow`], for one that gives up when the limit is reached. It does so in the line only:
+/// there it owes nothing.
 #[cold]
 fn lock_within(core: &MutexCore, limit: Limit) -> Obtained {
     let may_wait = match MayWait::ask() {

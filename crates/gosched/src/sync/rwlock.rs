@@ -1,6 +1,7 @@
 //! `RwLock`: std's, for goroutines.
 //!
-//! Invariant: whoever has a guard holds the lock, for reading or for writing; dropping the guard releases it.
+//! Invariant: whoever has a guard holds the lock, for reading or for writing; dropping the guard
+//! releases it.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -17,9 +18,10 @@ use super::raw::RawRwLock;
 
 /// A reader-writer lock around a value, as `std::sync::RwLock`: many may read, or one may write.
 ///
-/// A wait parks the goroutine; it blocks a thread that is not a goroutine. Nobody starves: a waiting writer keeps new
-/// readers out, and when a writer leaves, all readers that wait come in before the next writer. So a goroutine that already reads
-/// and calls [`read`](RwLock::read) again can wait for ever, if a writer came in between.
+/// A wait parks the goroutine; it blocks a thread that is not a goroutine. Nobody starves: a
+/// waiting writer keeps new readers out, and when a writer leaves, all readers that wait come in
+/// before the next writer. So a goroutine that already reads and calls [`read`](RwLock::read) again
+/// can wait for ever, if a writer came in between.
 ///
 /// Poisoned when a *writer* panics; see [`Mutex`](super::Mutex#poisoning).
 ///
@@ -57,7 +59,8 @@ impl<T: ?Sized> RefUnwindSafe for RwLock<T> {}
 #[must_use = "if unused the RwLock will immediately unlock"]
 #[clippy::has_significant_drop]
 pub struct RwLockReadGuard<'rwlock, T: ?Sized + 'rwlock> {
-    /// Not a reference: that would have to be valid as long as the guard is a function's argument, even after its drop.
+    /// Not a reference: that would have to be valid as long as the guard is a function's argument,
+    /// even after its drop.
     data: NonNull<T>,
     raw: &'rwlock RawRwLock,
 }
@@ -97,7 +100,8 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Acquires the lock for reading, waiting while a writer has it or waits for it. A moving call, if it has to wait.
+    /// Acquires the lock for reading, waiting while a writer has it or waits for it. A moving call,
+    /// if it has to wait.
     ///
     /// # Errors
     ///
@@ -127,7 +131,8 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// [`WouldBlock`](TryLockError::WouldBlock), or [`Poisoned`](TryLockError::Poisoned) with the guard.
+    /// [`WouldBlock`](TryLockError::WouldBlock), or [`Poisoned`](TryLockError::Poisoned) with the
+    /// guard.
     ///
     /// ```
     /// let lock = gosched::sync::RwLock::new(1);
@@ -144,7 +149,8 @@ impl<T: ?Sized> RwLock<T> {
         Ok(self.poison.wrap(unsafe { self.read_guard() })?)
     }
 
-    /// Acquires the lock for writing, waiting for those who have it. A moving call, if it has to wait.
+    /// Acquires the lock for writing, waiting for those who have it. A moving call, if it has to
+    /// wait.
     ///
     /// # Errors
     ///
@@ -167,7 +173,8 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// [`WouldBlock`](TryLockError::WouldBlock), or [`Poisoned`](TryLockError::Poisoned) with the guard.
+    /// [`WouldBlock`](TryLockError::WouldBlock), or [`Poisoned`](TryLockError::Poisoned) with the
+    /// guard.
     ///
     /// ```
     /// let lock = gosched::sync::RwLock::new(1);

@@ -1,5 +1,6 @@
-//! How all locks wait and wake: the cores of `gosched_locks` decide who waits and who is woken, and this file does it through
-//! the scheduler's seam. Core calls that take a line's lock are made inside the runtime.
+//! How all locks wait and wake: the cores of `gosched_locks` decide who waits and who is woken, and
+//! this file does it through the scheduler's seam. Core calls that take a line's lock are made
+//! inside the runtime.
 #![allow(unsafe_code)]
 
 use core::task::Waker;
@@ -15,8 +16,8 @@ const _: () = assert!(RETRY.get() >= FIRST_OUTCOME.get(), "the locks' outcomes a
 /// At most this many are woken in one visit to the runtime, so that visits are short.
 const WOKEN_AT_ONCE: usize = 64;
 
-/// Calls `acquire`, and waits at the place that it returns, if any. A moving call. In a stopped world it calls `at_once`
-/// instead, which returns whether it was successful, and panics if not.
+/// Calls `acquire`, and waits at the place that it returns, if any. A moving call. In a stopped
+/// world it calls `at_once` instead, which returns whether it was successful, and panics if not.
 ///
 /// Returns when the lock is acquired, or when the waiter was woken: the core says what that means.
 pub(super) fn obtain<'l, S: 'l>(
@@ -50,8 +51,8 @@ pub(super) enum Obtained {
     Late,
 }
 
-/// As [`obtain`], but waits no longer than `limit`. When that is reached it calls `leave`, inside the runtime, to take the node
-/// out of its line.
+/// As [`obtain`], but waits no longer than `limit`. When that is reached it calls `leave`, inside
+/// the runtime, to take the node out of its line.
 pub(super) fn obtain_within<'l, S: 'l>(
     reason: WaitReason,
     tag: u64,
@@ -88,7 +89,8 @@ pub(super) fn obtain_within<'l, S: 'l>(
     }
 }
 
-/// Waits at a place in a line until woken, or until the limit is reached. In that case the caller takes the node out of the line.
+/// Waits at a place in a line until woken, or until the limit is reached. In that case the caller
+/// takes the node out of the line.
 pub(super) fn wait_within<S>(
     caller: Caller,
     reason: WaitReason,
@@ -96,8 +98,8 @@ pub(super) fn wait_within<S>(
     place: LinePlace<'_, Waiter, S>,
     node: &Node<Waiter>,
 ) -> Outcome {
-    // SAFETY: the node is in a frame that stays until whoever took the node out of the line has woken the waiter, or until the
-    // caller has taken the node out.
+    // SAFETY: the node is in a frame that stays until whoever took the node out of the line has
+    // woken the waiter, or until the caller has taken the node out.
     caller.wait_ticket(reason, limit, node.ticket(), || unsafe { place.join(node) })
 }
 
@@ -108,12 +110,13 @@ pub(super) fn wait_at<S>(
     place: LinePlace<'_, Waiter, S>,
     node: &Node<Waiter>,
 ) {
-    // SAFETY: the node is in a frame that stays until the waiter is woken, which happens after the node was taken out of the
-    // line and claimed.
+    // SAFETY: the node is in a frame that stays until the waiter is woken, which happens after the
+    // node was taken out of the line and claimed.
     caller.wait(reason, |waiter| unsafe { place.take(node, waiter) });
 }
 
-/// Wakes the waiter, if any, that `release` takes out of its line. `release` leaves the line's lock free. Never moves.
+/// Wakes the waiter, if any, that `release` takes out of its line. `release` leaves the line's lock
+/// free. Never moves.
 pub(super) fn wake_by(release: impl FnOnce() -> Option<Waiter>) {
     let visitor = Visitor::enter();
     let woken = release();

@@ -15,7 +15,8 @@ use crate::sched::{Limit, Visitor};
 
 /// A number of permits. Dropping an acquired permit returns it.
 ///
-/// First come, first served: while a caller waits for many permits, those behind it wait too, however few they want.
+/// First come, first served: while a caller waits for many permits, those behind it wait too,
+/// however few they want.
 ///
 /// ```
 /// use gosched::sync::Semaphore;
@@ -53,7 +54,8 @@ pub struct Permit<'a> {
     n: usize,
 }
 
-/// A permit that owns an `Arc` of its [`Semaphore`]; see [`Semaphore::acquire_owned`]. Dropping this returns it.
+/// A permit that owns an `Arc` of its [`Semaphore`]; see [`Semaphore::acquire_owned`]. Dropping
+/// this returns it.
 ///
 /// ```
 /// use gosched::sync::{Arc, OwnedPermit, Semaphore};
@@ -122,10 +124,11 @@ impl Semaphore {
         Permit { semaphore: self, n: 1 }
     }
 
-    /// As [`acquire`](Semaphore::acquire), until the current [context](crate::context) ends. A moving call.
+    /// As [`acquire`](Semaphore::acquire), until the current [context](crate::context) ends. A
+    /// moving call.
     ///
-    /// If a permit is free and nobody waits, it is acquired even if the context has ended. A wait that the context ends does not
-    /// hold up the other waiters.
+    /// If a permit is free and nobody waits, it is acquired even if the context has ended. A wait
+    /// that the context ends does not hold up the other waiters.
     ///
     /// # Errors
     ///
@@ -150,7 +153,8 @@ impl Semaphore {
         }
     }
 
-    /// As [`acquire`](Semaphore::acquire), waiting for `timeout` at most; `None` if there was no permit by then. A moving call.
+    /// As [`acquire`](Semaphore::acquire), waiting for `timeout` at most; `None` if there was no
+    /// permit by then. A moving call.
     ///
     /// ```
     /// use std::time::Duration;
@@ -181,8 +185,8 @@ impl Semaphore {
         obtained
     }
 
-    /// As [`acquire`](Semaphore::acquire), with a permit that owns an `Arc` of the semaphore, and so borrows nothing. A moving
-    /// call.
+    /// As [`acquire`](Semaphore::acquire), with a permit that owns an `Arc` of the semaphore, and
+    /// so borrows nothing. A moving call.
     ///
     /// ```
     /// use gosched::sync::{Arc, Semaphore};
@@ -197,7 +201,8 @@ impl Semaphore {
         OwnedPermit { semaphore: self }
     }
 
-    /// As [`try_acquire`](Semaphore::try_acquire), with a permit that owns an `Arc` of the semaphore. Never moves.
+    /// As [`try_acquire`](Semaphore::try_acquire), with a permit that owns an `Arc` of the
+    /// semaphore. Never moves.
     ///
     /// ```
     /// use gosched::sync::{Arc, Semaphore};
@@ -269,7 +274,8 @@ impl Semaphore {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        // Permits that were added meanwhile may leave no room for this one: then there are more than enough.
+        // Permits that were added meanwhile may leave no room for this one: then there are more
+        // than enough.
         let _ = self.semaphore.give_back(self.n);
     }
 }

@@ -1,7 +1,7 @@
 //! `WaitGroup`: Go's.
 //!
-//! The counter is on the heap, because the goroutines of [`WaitGroup::go`] may outlive the group that started them. It is
-//! created at first use, so that a group can be a `static`.
+//! The counter is on the heap, because the goroutines of [`WaitGroup::go`] may outlive the group
+//! that started them. It is created at first use, so that a group can be a `static`.
 //!
 //! Invariant: nobody waits for the counter to be created. Of several first uses each makes one, and
 //! one is kept: so a use never moves its caller, and is allowed in a stopped world.
@@ -29,9 +29,10 @@ type GroupCore = gosched_locks::Group<Waiter>;
 
 /// Waits for a number of goroutines to be done, as Go's `sync.WaitGroup`.
 ///
-/// A counter: [`add`](WaitGroup::add) adds the number of goroutines, each calls [`done`](WaitGroup::done) at its end, and
-/// [`wait`](WaitGroup::wait) waits until the counter is 0; or [`go`](WaitGroup::go) does the counting. The group can be used again
-/// at once after that. Clones share the counter.
+/// A counter: [`add`](WaitGroup::add) adds the number of goroutines, each calls
+/// [`done`](WaitGroup::done) at its end, and [`wait`](WaitGroup::wait) waits until the counter is
+/// 0; or [`go`](WaitGroup::go) does the counting. The group can be used again at once after that.
+/// Clones share the counter.
 ///
 /// What happened before a `done` happens before the return of the `wait` that it ends.
 ///
@@ -155,7 +156,8 @@ impl WaitGroup {
 
     /// Adds `n`, which may be negative, to the counter. At 0 all waiters are woken. Never moves.
     ///
-    /// Call it before starting the goroutine that is counted, not in that goroutine: `wait` might be called before it runs.
+    /// Call it before starting the goroutine that is counted, not in that goroutine: `wait` might
+    /// be called before it runs.
     ///
     /// # Panics
     ///
@@ -207,7 +209,8 @@ impl WaitGroup {
         }
     }
 
-    /// As [`wait`](WaitGroup::wait), until the current [context](crate::context) ends. A moving call.
+    /// As [`wait`](WaitGroup::wait), until the current [context](crate::context) ends. A moving
+    /// call.
     ///
     /// Succeeds if the counter is 0, even if the context has ended.
     ///
@@ -232,7 +235,8 @@ impl WaitGroup {
         }
     }
 
-    /// As [`wait`](WaitGroup::wait), for `timeout` at most. Returns whether the counter was 0. A moving call.
+    /// As [`wait`](WaitGroup::wait), for `timeout` at most. Returns whether the counter was 0. A
+    /// moving call.
     ///
     /// ```
     /// use std::time::Duration;
@@ -257,7 +261,8 @@ impl WaitGroup {
         obtain_within(WaitReason::WaitGroup, 0, limit, at_once, || core.wait(), |node| core.leave(node))
     }
 
-    /// Runs `f` in a new goroutine that is counted until it has ended, even by a panic. Never moves.
+    /// Runs `f` in a new goroutine that is counted until it has ended, even by a panic. Never
+    /// moves.
     ///
     /// The group need not outlive the goroutine.
     ///

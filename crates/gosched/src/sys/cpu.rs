@@ -1,4 +1,5 @@
-//! How many CPUs this process may use (S6): those of the affinity mask, or fewer by the cgroup CPU quota (v1 and v2).
+//! How many CPUs this process may use (S6): those of the affinity mask, or fewer by the cgroup CPU
+//! quota (v1 and v2).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ pub(crate) fn usable() -> usize {
     }
 }
 
-/// CPUs in the affinity mask of the process's first thread: a library is often started from a thread that
-/// someone pinned.
+/// CPUs in the affinity mask of the process's first thread: a library is often started from a
+/// thread that someone pinned.
 fn in_affinity_mask() -> Option<usize> {
     // SAFETY: cpu_set_t is plain data, for which all zeroes is the empty set.
     let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
@@ -74,7 +75,8 @@ fn quota_of_entry(line: &str, mount: &Path) -> Option<usize> {
 fn smallest_on_the_way(mount: &Path, path: &str, read: fn(&Path) -> Option<usize>) -> Option<usize> {
     let mut dir: PathBuf = mount.join(path.trim_start_matches('/'));
     let mut smallest = None;
-    // Inside a container the path may not exist below the mount: then only the mount's root is found, which is ours.
+    // Inside a container the path may not exist below the mount: then only the mount's root is
+    // found, which is ours.
     while dir.starts_with(mount) {
         smallest = [smallest, read(&dir)].into_iter().flatten().min();
         if !dir.pop() {

@@ -1,14 +1,16 @@
 //! epoll, edge-triggered, with a *bell*: an eventfd that makes the thread that blocks in it return.
 //!
-//! Through `rustix` and not `mio`: this is four calls on one kernel interface, with owned descriptors and without `errno`.
-//! `mio` would hide the bell and the clock, which the scheduler needs itself, and offers neither a wait to the
-//! nanosecond nor a bell that survives a look by another thread.
+//! Through `rustix` and not `mio`: this is four calls on one kernel interface, with owned
+//! descriptors and without `errno`. `mio` would hide the bell and the clock, which the scheduler
+//! needs itself, and offers neither a wait to the nanosecond nor a bell that survives a look by
+//! another thread.
 //!
 //! Invariants:
-//! - One thread at a time blocks; any number may look. The bell (and the timer, below) is level-triggered, and only a wait
-//!   that blocks silences it. So a look by another thread never swallows a ring that was meant for the thread that blocks.
-//! - A blocking wait is timed to the nanosecond: by `epoll_pwait2`, or where the kernel lacks it by a timer descriptor that
-//!   is part of the set.
+//! - One thread at a time blocks; any number may look. The bell (and the timer, below) is
+//!   level-triggered, and only a wait that blocks silences it. So a look by another thread never
+//!   swallows a ring that was meant for the thread that blocks.
+//! - A blocking wait is timed to the nanosecond: by `epoll_pwait2`, or where the kernel lacks it by
+//!   a timer descriptor that is part of the set.
 //! - All descriptors are close-on-exec.
 
 use core::mem::MaybeUninit;
@@ -89,13 +91,15 @@ impl Epoll {
         Ok(Epoll { set, bell, timer: OnceLock::new() })
     }
 
-    /// Registers a source, edge-triggered in both directions. What it is ready for now is reported at once.
+    /// Registers a source, edge-triggered in both directions. What it is ready for now is reported
+    /// at once.
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, source: u64) -> io::Result<()> {
         debug_assert!(source <= MAX_SOURCE);
         Ok(epoll::add(&self.set, fd, epoll::EventData::new_u64(source), INTEREST)?)
     }
 
-    /// Takes a source out. To be called before its descriptor is closed or given away: a duplicate would keep it in.
+    /// Takes a source out. To be called before its descriptor is closed or given away: a duplicate
+    /// would keep it in.
     pub(crate) fn delete(&self, fd: BorrowedFd<'_>) {
         // It can only fail for a descriptor that is not in the set.
         let _ = epoll::delete(&self.set, fd);
@@ -106,7 +110,8 @@ impl Epoll {
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// Waits as `how` says and passes each report to `each`. Returns their number, without bell and timer.
+    /// Waits as `how` says and passes each report to `each`. Returns their number, without bell and
+    /// timer.
     pub(crate) fn wait(&self, how: How, mut each: impl FnMut(SourceReport)) -> usize {
         let mut room = [const { MaybeUninit::uninit() }; BATCH];
         let events = match how {
@@ -162,7 +167,8 @@ impl Epoll {
     fn collect_by_timer<'r>(&self, room: &'r mut EventRoom, limit: Duration) -> &'r mut [epoll::Event] {
         match self.set_timer(limit) {
             Ok(()) => self.collect(room, None),
-            // No descriptor is left for the timer: waits to the next millisecond. The caller looks at the clock afterwards.
+            // No descriptor is left for the timer: waits to the next millisecond. The caller looks
+            // at the clock afterwards.
             Err(_) => {
                 let millis = limit.min(LONGEST_ROUNDED).as_nanos().div_ceil(1_000_000);
                 self.collect(room, Some(Duration::from_millis(millis as u64)))
@@ -204,14 +210,15 @@ fn silence(fd: &OwnedFd) {
     let _ = rustix::io::read(fd, &mut [0_u8; 8]);
 }
 
-/// `epoll_pwait2`. (`rustix` calls it only when built for kernels that all have it.) `Err` is the error number.
+/// `epoll_pwait2`. (`rustix` calls it only when built for kernels that all have it.) `Err` is the
+/// error number.
 fn pwait2(set: &OwnedFd, room: &mut EventRoom, limit: Duration) -> Result<usize, i32> {
     let limit = libc::timespec {
         tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: limit.subsec_nanos().into(),
     };
-    // SAFETY: the kernel writes at most BATCH events into `room`, whose elements have the kernel's layout, and reads `limit`;
-    // without a signal mask the last two arguments are ignored.
+    // SAFETY: the kernel writes at most BATCH events into `room`, whose elements have the kernel's
+    // layout, and reads `limit`; without a signal mask the last two arguments are ignored.
     let n = unsafe {
         libc::syscall(
             libc::SYS_epoll_pwait2,
@@ -240,7 +247,8 @@ mod tests {
         reports
     }
 
-    /// S47: edges: what is ready is reported once, and again when more comes; each direction by itself.
+    /// S47: edges: what is ready is reported once, and again when more comes; each direction by
+    /// itself.
     #[test]
     fn reports_edges() {
         let epoll = Epoll::new().unwrap();
@@ -263,7 +271,8 @@ mod tests {
         assert_eq!(look(&epoll, How::Look), []);
     }
 
-    /// D9: the bell ends the wait of the thread that blocks, once, even if others have looked meanwhile.
+    /// D9: the bell ends the wait of the thread that blocks, once, even if others have looked
+    /// meanwhile.
     #[test]
     fn the_bell_is_not_swallowed() {
         let epoll = Epoll::new().unwrap();
@@ -277,7 +286,8 @@ mod tests {
         assert!(began.elapsed() >= limit, "the bell rang twice");
     }
 
-    /// D9: where the kernel lacks `epoll_pwait2`, a timer descriptor ends the wait; looks of others do not swallow it.
+    /// D9: where the kernel lacks `epoll_pwait2`, a timer descriptor ends the wait; looks of others
+    /// do not swallow it.
     #[test]
     fn waits_by_a_timer_descriptor() {
         let epoll = Epoll::new().unwrap();

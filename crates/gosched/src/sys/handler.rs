@@ -1,11 +1,12 @@
-//! Handlers for signals that the program does not handle. Whether ours is still installed is asked again before a signal is
-//! sent: the program may have replaced it.
+//! Handlers for signals that the program does not handle. Whether ours is still installed is asked
+//! again before a signal is sent: the program may have replaced it.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 
-/// A handler that gets the signal's information and context. Runs on the thread's alternate stack, if it has one.
+/// A handler that gets the signal's information and context. Runs on the thread's alternate stack,
+/// if it has one.
 pub(crate) type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
 /// Whether our handler is installed.
@@ -33,7 +34,8 @@ pub(crate) fn unhandled(signal: c_int) -> Option<Unhandled> {
     }
 }
 
-/// Installs `handler` if the signal has its default action. Calls that it interrupts are restarted where the kernel can do that.
+/// Installs `handler` if the signal has its default action. Calls that it interrupts are restarted
+/// where the kernel can do that.
 pub(crate) fn install_over_default(signal: c_int, handler: Handler) -> Installed {
     if unhandled(signal) != Some(Unhandled::Default) {
         return Installed::No;
@@ -41,9 +43,11 @@ pub(crate) fn install_over_default(signal: c_int, handler: Handler) -> Installed
     install(signal, handler)
 }
 
-/// Installs `handler` in place of any other. Calls that it interrupts are restarted where the kernel can do that.
+/// Installs `handler` in place of any other. Calls that it interrupts are restarted where the
+/// kernel can do that.
 pub(crate) fn install(signal: c_int, handler: Handler) -> Installed {
-    // SAFETY: all zeroes is an action without flags; `handler` has the signature that SA_SIGINFO asks for.
+    // SAFETY: all zeroes is an action without flags; `handler` has the signature that SA_SIGINFO
+    // asks for.
     let rc = unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;

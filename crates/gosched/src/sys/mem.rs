@@ -1,14 +1,16 @@
-//! Anonymous memory for things that live as long as the process, or that must not come from Rust's allocator.
+//! Anonymous memory for things that live as long as the process, or that must not come from Rust's
+//! allocator.
 
 use core::ptr::NonNull;
 
 use gosched_switch::arch::PAGE_SIZE;
 use gosched_switch::sanitizer;
 
-/// Maps `bytes` of zeroed, page-aligned memory that is never unmapped and costs nothing until touched.
-/// `None` when the system has none left.
+/// Maps `bytes` of zeroed, page-aligned memory that is never unmapped and costs nothing until
+/// touched. `None` when the system has none left.
 pub(crate) fn map_forever(bytes: usize) -> Option<NonNull<u8>> {
-    // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory.
+    // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing
+    // memory.
     let ptr = unsafe {
         libc::mmap(
             core::ptr::null_mut(),
@@ -38,11 +40,12 @@ pub(crate) unsafe fn unmap(base: *mut u8, bytes: usize) {
     }
 }
 
-/// Changes the size of such a mapping, and its address if need be; what fits is kept. `None` when the system has no memory
-/// left: then nothing has changed.
+/// Changes the size of such a mapping, and its address if need be; what fits is kept. `None` when
+/// the system has no memory left: then nothing has changed.
 ///
 /// # Safety
-/// `base` and `old` are those of one such mapping; after a success it is used at the returned address only.
+/// `base` and `old` are those of one such mapping; after a success it is used at the returned
+/// address only.
 pub(crate) unsafe fn remap(base: NonNull<u8>, old: usize, new: usize) -> Option<NonNull<u8>> {
     // SAFETY: by contract.
     let ptr = unsafe { libc::mremap(base.as_ptr().cast(), old, new, libc::MREMAP_MAYMOVE) };

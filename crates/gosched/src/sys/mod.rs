@@ -1,5 +1,5 @@
-//! The operating system, wrapped: each file covers one part of Linux with functions that the library uses
-//! without `errno`. Nothing here knows a G, M or P.
+//! The operating system, wrapped: each file covers one part of Linux with functions that the
+//! library uses without `errno`. Nothing here knows a G, M or P.
 
 pub(crate) mod clock;
 pub(crate) mod cpu;

@@ -1,11 +1,12 @@
-//! Stack overflow, caught: an alternate signal stack for each M and a handler for SIGSEGV and SIGBUS.
+//! Stack overflow, caught: an alternate signal stack for each M and a handler for SIGSEGV and
+//! SIGBUS.
 //!
-//! The handler passes the address of the fault to a function given at installation. If the address lies in the guard
-//! of the stack that runs on this thread, that function does not return. Every other fault goes to the handler that
-//! was there before, or to the default action.
+//! The handler passes the address of the fault to a function given at installation. If the address
+//! lies in the guard of the stack that runs on this thread, that function does not return. Every
+//! other fault goes to the handler that was there before, or to the default action.
 //!
-//! Invariant: the handler runs on the M's own alternate stack, since the goroutine's is used up. It reads only
-//! the M and its goroutine, and calls only `write(2)` and `_exit(2)`.
+//! Invariant: the handler runs on the M's own alternate stack, since the goroutine's is used up. It
+//! reads only the M and its goroutine, and calls only `write(2)` and `_exit(2)`.
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -26,7 +27,8 @@ static ON_FAULT: AtomicUsize = AtomicUsize::new(0);
 
 /// The handlers that were there before ours. Each is written once, before ours takes its place.
 struct Previous(UnsafeCell<[MaybeUninit<libc::sigaction>; 2]>);
-// SAFETY: `install` writes a signal's element before it installs the handler for that signal, which alone reads it.
+// SAFETY: `install` writes a signal's element before it installs the handler for that signal, which
+// alone reads it.
 unsafe impl Sync for Previous {}
 static PREVIOUS: Previous = Previous(UnsafeCell::new([const { MaybeUninit::zeroed() }; 2]));
 
@@ -37,7 +39,8 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 pub(crate) struct AlternateStack(NonNull<u8>);
 
 impl AlternateStack {
-    /// `None` if there is no memory for it. A thread then has none: an overflow still ends the process, without our message.
+    /// `None` if there is no memory for it. A thread then has none: an overflow still ends the
+    /// process, without our message.
     pub(crate) fn new() -> Option<AlternateStack> {
         let base = mem::map_forever(ALT_STACK_BYTES + PAGE_SIZE)?;
         mem::guard_lowest_page(base).then_some(AlternateStack(base))
@@ -45,7 +48,8 @@ impl AlternateStack {
 
     /// Makes the calling thread's handlers run on it. No other thread may have it at the time.
     pub(crate) fn adopt(self) {
-        // SAFETY: the stack described lies inside the mapping, above its guard page, and is never unmapped.
+        // SAFETY: the stack described lies inside the mapping, above its guard page, and is never
+        // unmapped.
         unsafe {
             let stack = libc::stack_t {
                 ss_sp: self.0.as_ptr().add(PAGE_SIZE).cast(),
@@ -68,8 +72,9 @@ impl AlternateStack {
 pub(crate) fn install(on_fault: OnFault) {
     ON_FAULT.store(on_fault as usize, Ordering::Relaxed);
     for (i, signal) in SIGNALS.into_iter().enumerate() {
-        // SAFETY: called once. Only our handler for this signal reads its element of PREVIOUS, and that is installed
-        // after the old action was written there. `handler` has the signature that SA_SIGINFO asks for.
+        // SAFETY: called once. Only our handler for this signal reads its element of PREVIOUS, and
+        // that is installed after the old action was written there. `handler` has the signature
+        // that SA_SIGINFO asks for.
         unsafe {
             let previous = (*PREVIOUS.0.get())[i].as_mut_ptr();
             libc::sigaction(signal, core::ptr::null(), previous);
@@ -84,7 +89,8 @@ pub(crate) fn install(on_fault: OnFault) {
 
 extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let on_fault = ON_FAULT.load(Ordering::Relaxed);
-    // SAFETY: the kernel passes a valid siginfo; ON_FAULT holds an `OnFault` since before the handler was set.
+    // SAFETY: the kernel passes a valid siginfo; ON_FAULT holds an `OnFault` since before the
+    // handler was set.
     unsafe {
         let on_fault = core::mem::transmute::<usize, OnFault>(on_fault);
         on_fault((*info).si_addr().addr());
@@ -100,13 +106,14 @@ unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void)
     let i = SIGNALS.iter().position(|s| *s == signal).unwrap_or(0);
     // SAFETY: PREVIOUS was written before the handler was set.
     let previous = unsafe { (*PREVIOUS.0.get())[i].assume_init_ref() };
-    // SAFETY: the kernel passes a valid siginfo. A code up to 0 means: sent by `kill` and the like, not by a fault.
+    // SAFETY: the kernel passes a valid siginfo. A code up to 0 means: sent by `kill` and the like,
+    // not by a fault.
     let sent = unsafe { (*info).si_code } <= 0;
     match previous.sa_sigaction {
         libc::SIG_IGN if sent => {}
         libc::SIG_DFL | libc::SIG_IGN => {
-            // A fault can't be ignored. The default action follows: the faulting instruction runs again, or the signal
-            // that was sent is raised again.
+            // A fault can't be ignored. The default action follows: the faulting instruction runs
+            // again, or the signal that was sent is raised again.
             // SAFETY: plain data; SIG_DFL needs no handler.
             unsafe {
                 let mut action: libc::sigaction = core::mem::zeroed();

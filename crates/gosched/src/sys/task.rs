@@ -1,6 +1,6 @@
 //! What a thread of this process is doing, as the kernel says in `/proc/self/task/TID/syscall`
-//! (D2): `running` if it runs or is runnable; if it sleeps, the number of the system call,
-//! its arguments, the stack pointer and the program counter.
+//! (D2): `running` if it runs or is runnable; if it sleeps, the number of the system call, its
+//! arguments, the stack pointer and the program counter.
 //!
 //! Nothing here allocates.
 

@@ -1,6 +1,6 @@
-//! Threads by `pthread_create`, without the output capture of the test harness that `std::thread` passes on;
-//! what replaces the signal mask, affinity and timer slack that every thread inherits ([`Defaults`]); and the
-//! few things an M asks of its own thread.
+//! Threads by `pthread_create`, without the output capture of the test harness that `std::thread`
+//! passes on; what replaces the signal mask, affinity and timer slack that every thread inherits
+//! ([`Defaults`]); and the few things an M asks of its own thread.
 
 use core::ffi::{CStr, c_void};
 use core::marker::PhantomData;
@@ -20,8 +20,8 @@ pub(crate) fn ours() -> usize {
     OURS.load(Ordering::Relaxed) as usize
 }
 
-/// Counts the calling thread out: it is about to end. Destructors of thread-locals still run on it. They are user code on a
-/// foreign thread, and may wake others.
+/// Counts the calling thread out: it is about to end. Destructors of thread-locals still run on it.
+/// They are user code on a foreign thread, and may wake others.
 pub(crate) fn count_end() {
     OURS.fetch_sub(1, Ordering::Relaxed);
 }
@@ -29,7 +29,8 @@ pub(crate) fn count_end() {
 /// How many threads the process has; `None` where the system does not say. Allocates nothing.
 pub(crate) fn in_process() -> Option<usize> {
     let mut text = [0_u8; 512];
-    // SAFETY: a nul-terminated path; pointer and length describe `text`; the descriptor is ours to close.
+    // SAFETY: a nul-terminated path; pointer and length describe `text`; the descriptor is ours to
+    // close.
     let n = unsafe {
         let fd = libc::open(c"/proc/self/stat".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         let n = libc::read(fd, text.as_mut_ptr().cast(), text.len());
@@ -47,8 +48,8 @@ pub(crate) fn spawn(stack_bytes: usize, start: ThreadMain, arg: *mut c_void) -> 
     let mut attr = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut id = MaybeUninit::<libc::pthread_t>::uninit();
     OURS.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: `attr` is initialised by the first call and destroyed by the last; `id` is written by pthread_create.
-    // What `start` does with `arg` is between the caller and `start`.
+    // SAFETY: `attr` is initialised by the first call and destroyed by the last; `id` is written by
+    // pthread_create. What `start` does with `arg` is between the caller and `start`.
     let rc = unsafe {
         libc::pthread_attr_init(attr.as_mut_ptr());
         libc::pthread_attr_setdetachstate(attr.as_mut_ptr(), libc::PTHREAD_CREATE_DETACHED);
@@ -64,9 +65,11 @@ pub(crate) fn spawn(stack_bytes: usize, start: ThreadMain, arg: *mut c_void) -> 
     Err(io::Error::from_raw_os_error(rc))
 }
 
-/// What glibc takes out of a thread's stack for itself: above all room for the program's thread-locals.
+/// What glibc takes out of a thread's stack for itself: above all room for the program's
+/// thread-locals.
 fn taken_by_libc(attr: *const libc::pthread_attr_t) -> usize {
-    // SAFETY: looks a name up in what is loaded; the function, private to glibc but used by std too, has this signature.
+    // SAFETY: looks a name up in what is loaded; the function, private to glibc but used by std
+    // too, has this signature.
     unsafe {
         let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
         if symbol.is_null() {
@@ -80,8 +83,8 @@ fn taken_by_libc(attr: *const libc::pthread_attr_t) -> usize {
     }
 }
 
-/// Affinity, signal mask and timer slack of the process's first thread. Our threads start with these, and not with those of
-/// the thread that happened to start the runtime.
+/// Affinity, signal mask and timer slack of the process's first thread. Our threads start with
+/// these, and not with those of the thread that happened to start the runtime.
 #[derive(Clone, Copy)]
 pub(crate) struct Defaults {
     affinity: Option<libc::cpu_set_t>,
@@ -91,7 +94,8 @@ pub(crate) struct Defaults {
     slack: Option<u64>,
 }
 
-/// Signals that a fault raises on the thread that caused it. Never blocked: the process would end without a message.
+/// Signals that a fault raises on the thread that caused it. Never blocked: the process would end
+/// without a message.
 const FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
 /// How often the mask is read again while all [`FAULTS`] are blocked.
 const MASK_TRIES: u32 = 100;
@@ -107,7 +111,8 @@ impl Defaults {
         let slack = std::fs::read_to_string("/proc/self/timerslack_ns").ok();
         let slack = slack.and_then(|text| text.trim().parse().ok());
         let faults = FAULTS.iter().fold(0, |bits, signal| bits | bit(*signal));
-        // glibc blocks all signals while a thread is inside pthread_create or fork: not what the program asked for.
+        // glibc blocks all signals while a thread is inside pthread_create or fork: not what the
+        // program asked for.
         for _ in 0..MASK_TRIES {
             let blocked = blocked_in_first_thread().unwrap_or(0);
             if blocked & faults != faults {
@@ -120,7 +125,8 @@ impl Defaults {
 
     /// Gives them to the calling thread; threads that it creates inherit them.
     pub(crate) fn adopt(&self) {
-        // SAFETY: sizes and pointers describe the sets, which are initialised; pid 0 is the calling thread.
+        // SAFETY: sizes and pointers describe the sets, which are initialised; pid 0 is the calling
+        // thread.
         unsafe {
             if let Some(set) = &self.affinity {
                 libc::sched_setaffinity(0, size_of_val(set), set);
@@ -157,8 +163,9 @@ pub(crate) fn set_name(name: &CStr) {
     }
 }
 
-/// While it lives, the calling thread has a timer slack of 1 ns instead of the usual 50 µs. When it is dropped, the thread has
-/// its default again: the slack that it was created with. So threads and programs that user code starts on it get that.
+/// While it lives, the calling thread has a timer slack of 1 ns instead of the usual 50 µs. When it
+/// is dropped, the thread has its default again: the slack that it was created with. So threads and
+/// programs that user code starts on it get that.
 #[must_use]
 pub(crate) struct TightTimerSlack(PhantomData<*mut ()>);
 
@@ -183,12 +190,12 @@ fn set_timer_slack(nanos: u64) {
     }
 }
 
-/// Asks the kernel to let a thread of this process run for `nanos` at a time while others want the CPU; `tid` 0 is the calling
-/// thread. A kernel without such slices ignores it.
+/// Asks the kernel to let a thread of this process run for `nanos` at a time while others want the
+/// CPU; `tid` 0 is the calling thread. A kernel without such slices ignores it.
 ///
-/// Threads and programs that the thread starts get the kernel's default slice: user code starts both, and we do not see it.
-/// The flag for that also resets a nice value below 0 in what is started, so nothing is asked for a thread with such a
-/// value.
+/// Threads and programs that the thread starts get the kernel's default slice: user code starts
+/// both, and we do not see it. The flag for that also resets a nice value below 0 in what is
+/// started, so nothing is asked for a thread with such a value.
 pub(crate) fn set_time_slice(tid: i32, nanos: u64) {
     /// The kernel's `struct sched_attr`, as far as it is needed here.
     #[repr(C)]

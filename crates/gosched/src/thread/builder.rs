@@ -1,7 +1,7 @@
 //! How goroutines are created: `go`, `run`, `spawn` and `Builder`.
 //!
-//! Each function with an [`Argument`] passes its closure on by address and then forgets it, so that a large one is copied once
-//! (`g/task.rs`).
+//! Each function with an [`Argument`] passes its closure on by address and then forgets it, so that
+//! a large one is copied once (`g/task.rs`).
 #![allow(unsafe_code)]
 
 use core::panic::Location;
@@ -62,7 +62,8 @@ where
     handle
 }
 
-/// `go` for a caller in the library that passes `f` by address. Does not unwind after it has taken `f`.
+/// `go` for a caller in the library that passes `f` by address. Does not unwind after it has taken
+/// `f`.
 ///
 /// # Safety
 /// As for `Argument::new`.
@@ -82,8 +83,8 @@ pub(crate) trait Around<T> {
     fn call(self, f: impl FnOnce() -> T);
 }
 
-/// Starts a goroutine that calls `f` by way of `around`. Does not unwind after it has taken `f`. A large `f` is boxed, and
-/// called in its box.
+/// Starts a goroutine that calls `f` by way of `around`. Does not unwind after it has taken `f`. A
+/// large `f` is boxed, and called in its box.
 ///
 /// # Safety
 /// As for `Argument::new`.
@@ -141,17 +142,19 @@ where
     JoinHandle::new(joinable(g, None))
 }
 
-/// How the goroutine of `run` is created: with the main goroutine's stack size, and with its id if it is the first.
+/// How the goroutine of `run` is created: with the main goroutine's stack size, and with its id if
+/// it is the first.
 fn main_goroutine(place: &'static Location<'static>) -> Spawn {
     let class = Some(settings::get().main_stack);
     Spawn { name: None, class, role: Role::Main, group: None, locks: 0, place }
 }
 
-/// Runs `main` as a goroutine, and returns its value when it has ended. The first one is the main goroutine, with id 1. Other
-/// goroutines keep running.
+/// Runs `main` as a goroutine, and returns its value when it has ended. The first one is the main
+/// goroutine, with id 1. Other goroutines keep running.
 ///
-/// The closure may borrow: the caller waits. Its stack may grow to 8 MiB. Calls may be nested, and made from several
-/// threads at once; each closure is a goroutine of its own. A moving call when called from a goroutine.
+/// The closure may borrow: the caller waits. Its stack may grow to 8 MiB. Calls may be nested, and
+/// made from several threads at once; each closure is a goroutine of its own. A moving call when
+/// called from a goroutine.
 ///
 /// # Panics
 ///
@@ -171,8 +174,9 @@ where
     let _may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("call run"));
     let place = Location::caller();
     let how = main_goroutine(place);
-    // SAFETY: the result is waited for and taken below, in this frame, whatever happens; so closure and result end
-    // before anything they borrow. Joining does not unwind between the two. The closure is forgotten below.
+    // SAFETY: the result is waited for and taken below, in this frame, whatever happens; so closure
+    // and result end before anything they borrow. Joining does not unwind between the two. The
+    // closure is forgotten below.
     let g = unsafe { sched::spawn(how, Argument::new(&main)) };
     core::mem::forget(main);
     match joinable::<T>(g, None).join() {
@@ -188,7 +192,8 @@ where
     }
 }
 
-/// Creates goroutines with a name, a stack size or a thread of their own, as `std::thread::Builder` creates threads.
+/// Creates goroutines with a name, a stack size or a thread of their own, as `std::thread::Builder`
+/// creates threads.
 ///
 /// ```
 /// use gosched::thread::Builder;
@@ -235,8 +240,9 @@ impl Builder {
         self
     }
 
-    /// Sets how far the stack may grow, in bytes: at most 1 GiB. Rounded up to a power of two and, as std does, to the smallest
-    /// stack that works (32 KiB on most machines). Only what is touched uses memory.
+    /// Sets how far the stack may grow, in bytes: at most 1 GiB. Rounded up to a power of two and,
+    /// as std does, to the smallest stack that works (32 KiB on most machines). Only what is
+    /// touched uses memory.
     ///
     /// ```
     /// let deep = gosched::thread::Builder::new().stack_size(8 << 20).spawn(|| {
@@ -252,8 +258,8 @@ impl Builder {
     }
 
     /// Gives the goroutine an OS thread of its own, as if it began with
-    /// [`lock_os_thread`](crate::runtime::lock_os_thread). The thread ends with the goroutine, unless the goroutine has called
-    /// [`unlock_os_thread`](crate::runtime::unlock_os_thread).
+    /// [`lock_os_thread`](crate::runtime::lock_os_thread). The thread ends with the goroutine,
+    /// unless the goroutine has called [`unlock_os_thread`](crate::runtime::unlock_os_thread).
     ///
     /// ```
     /// let handle = gosched::thread::Builder::new().pinned().spawn(|| {
@@ -274,7 +280,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the stack size is too large; the text has the limit.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the stack size is too large; the text has
+    /// the limit.
     ///
     /// ```
     /// let error = gosched::thread::Builder::new().stack_size(usize::MAX).spawn(|| ()).unwrap_err();
@@ -312,7 +319,8 @@ impl Builder {
         Ok(JoinHandle::new(joinable(g, name)))
     }
 
-    /// Starts a goroutine without the bounds that keep what it borrows alive. Never moves the caller.
+    /// Starts a goroutine without the bounds that keep what it borrows alive. Never moves the
+    /// caller.
     ///
     /// # Errors
     ///
@@ -320,7 +328,8 @@ impl Builder {
     ///
     /// # Safety
     ///
-    /// Whatever the closure and its result borrow outlives the goroutine: join it before, or borrow for ever.
+    /// Whatever the closure and its result borrow outlives the goroutine: join it before, or borrow
+    /// for ever.
     ///
     /// ```
     /// let x = 1;
@@ -335,7 +344,8 @@ impl Builder {
         F: FnOnce() -> T + Send,
         T: Send,
     {
-        // SAFETY: by contract everything borrowed outlives the goroutine and its result; it is forgotten if it was taken.
+        // SAFETY: by contract everything borrowed outlives the goroutine and its result; it is
+        // forgotten if it was taken.
         let handle = unsafe { self.spawn_from(Argument::new(&f), Location::caller())? };
         core::mem::forget(f);
         Ok(handle)

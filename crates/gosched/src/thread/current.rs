@@ -1,7 +1,8 @@
 //! `Thread`, `current`, `park` and `unpark`.
 //!
-//! A [`Thread`] names a goroutine by the address of its header and its id. The address stays valid for ever, and the id differs
-//! from that of a later goroutine in the same header. So a `Thread` that is kept beyond the goroutine's end is harmless.
+//! A [`Thread`] names a goroutine by the address of its header and its id. The address stays valid
+//! for ever, and the id differs from that of a later goroutine in the same header. So a `Thread`
+//! that is kept beyond the goroutine's end is harmless.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -98,7 +99,8 @@ impl Thread {
     pub fn unpark(&self) {
         match &self.0 {
             Repr::Goroutine { g, id, .. } => {
-                // SAFETY: headers are never unmapped; the token word has the id, and ignores an `unpark` of another goroutine.
+                // SAFETY: headers are never unmapped; the token word has the id, and ignores an
+                // `unpark` of another goroutine.
                 if unsafe { g.as_ref() }.token.unpark(*id) == Unpark::Wake {
                     Waiter::Goroutine(*g).wake();
                 }
@@ -126,7 +128,8 @@ impl fmt::Debug for Thread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadId(NonZeroU64);
 
-/// The calling goroutine's [`Thread`], or, on a thread that is not ours, that thread's. Never moves.
+/// The calling goroutine's [`Thread`], or, on a thread that is not ours, that thread's. Never
+/// moves.
 ///
 /// ```
 /// let handle = gosched::go(|| gosched::thread::current().id());

@@ -1,8 +1,8 @@
-//! What a join handle stores beside its goroutine, in one word: the channel that is closed when the goroutine ends, if anybody
-//! has asked for one; or that the result was taken.
+//! What a join handle stores beside its goroutine, in one word: the channel that is closed when the
+//! goroutine ends, if anybody has asked for one; or that the result was taken.
 //!
-//! Invariants: the word changes from NONE to a channel once, by compare-and-swap, and owns a count of the channel. Only a caller
-//! with exclusive access to the handle changes it to TAKEN.
+//! Invariants: the word changes from NONE to a channel once, by compare-and-swap, and owns a count
+//! of the channel. Only a caller with exclusive access to the handle changes it to TAKEN.
 #![allow(unsafe_code)]
 
 use core::panic::{RefUnwindSafe, UnwindSafe};
@@ -44,7 +44,8 @@ impl Done {
 
     /// The channel, if there is one.
     pub(super) fn get(&self) -> Option<Arc<TimerChan>> {
-        // ORDERING: Acquire pairs with the Release in `get_or_make`: the channel's contents are visible.
+        // ORDERING: Acquire pairs with the Release in `get_or_make`: the channel's contents are
+        // visible.
         let chan = self.0.load(Ordering::Acquire);
         if matches!(chan, NONE | TAKEN) {
             return None;

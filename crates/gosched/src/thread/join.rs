@@ -1,11 +1,12 @@
 //! Waiting for a goroutine's end and taking its result.
 //!
-//! Invariant: a goroutine has at most one [`Joinable`]. It takes or drops the result, once; then the join word decides
-//! whether it or the goroutine frees the header (`JoinWord` in `gosched-primitives`). After that the header may be another
-//! goroutine's, and the handle does not touch it again.
+//! Invariant: a goroutine has at most one [`Joinable`]. It takes or drops the result, once; then
+//! the join word decides whether it or the goroutine frees the header (`JoinWord` in
+//! `gosched-primitives`). After that the header may be another goroutine's, and the handle does not
+//! touch it again.
 //!
-//! The join word has room for one waiter. A join with a limit, and `done`, put a channel there that is closed at the end
-//! (`done.rs`); then a plain join waits for that channel, too.
+//! The join word has room for one waiter. A join with a limit, and `done`, put a channel there that
+//! is closed at the end (`done.rs`); then a plain join waits for that channel, too.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -41,7 +42,8 @@ pub(super) struct Joinable<T> {
     result: PhantomData<T>,
 }
 
-// SAFETY: the header is used through atomics, from any thread; the T was `Send` at the spawn, so any thread may take it.
+// SAFETY: the header is used through atomics, from any thread; the T was `Send` at the spawn, so
+// any thread may take it.
 unsafe impl<T> Send for Joinable<T> {}
 // SAFETY: `&Joinable` gives no access to the result.
 unsafe impl<T> Sync for Joinable<T> {}
@@ -78,7 +80,8 @@ impl<T> Joinable<T> {
         }
         let g = self.finished();
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: once each, and `this` is not touched again. What its destructor would do is done below.
+        // SAFETY: once each, and `this` is not touched again. What its destructor would do is done
+        // below.
         unsafe {
             core::ptr::drop_in_place(&mut this.thread);
             core::ptr::drop_in_place(&mut this.done);
@@ -171,10 +174,12 @@ impl<T> Joinable<T> {
 /// Takes the result, and releases the header.
 ///
 /// # Safety
-/// The goroutine has ended, its closure returned a `T`, and this is the one use of its handle's right to the result.
+/// The goroutine has ended, its closure returned a `T`, and this is the one use of its handle's
+/// right to the result.
 #[inline]
 unsafe fn take_result<T>(g: &'static G) -> Result<T> {
-    // A guard, because a local variable for the result would be one more copy of what may be large (`g/task.rs`).
+    // A guard, because a local variable for the result would be one more copy of what may be large
+    // (`g/task.rs`).
     let _release = Release(g);
     // SAFETY: by contract.
     unsafe { task::take_result::<T>(g) }
@@ -187,7 +192,8 @@ impl<T> Drop for Joinable<T> {
             return;
         }
         let g = self.header();
-        // The channel is closed at the end even without a handle. The waker of this handle's future is forgotten.
+        // The channel is closed at the end even without a handle. The waker of this handle's future
+        // is forgotten.
         let detached = match self.done.get() {
             Some(signal) => {
                 let waiter = BoxedWaiter { waiter: None, signal: Some(signal as _) };
@@ -204,8 +210,8 @@ impl<T> Drop for Joinable<T> {
                 }
             }
             Detach::Collect => {
-                // SAFETY: finished and not taken, so the result is ours to drop; the group of a scoped goroutine outlives
-                // its handle.
+                // SAFETY: finished and not taken, so the result is ours to drop; the group of a
+                // scoped goroutine outlives its handle.
                 unsafe {
                     if task::drop_result(g) == Ending::Panic
                         && let Some(group) = g.group()
@@ -219,7 +225,8 @@ impl<T> Drop for Joinable<T> {
     }
 }
 
-/// When dropped, after the result was taken: frees the header, or leaves that to the goroutine if it is still waking somebody.
+/// When dropped, after the result was taken: frees the header, or leaves that to the goroutine if
+/// it is still waking somebody.
 struct Release(&'static G);
 
 impl Drop for Release {
@@ -283,7 +290,8 @@ fn register(g: &G, waiter: JoinWaiter<G, BoxedWaiter>) -> Commit {
     commit
 }
 
-/// Owns the right to wait for a goroutine's end. Dropping it detaches the goroutine, which keeps running.
+/// Owns the right to wait for a goroutine's end. Dropping it detaches the goroutine, which keeps
+/// running.
 ///
 /// Also a future: `handle.await` in async code gives what [`join`](JoinHandle::join) gives.
 ///
@@ -304,8 +312,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     ///
-    /// If a goroutine joins itself, or if the result was taken before, by [`join_ctx`](JoinHandle::join_ctx) or
-    /// [`join_timeout`](JoinHandle::join_timeout).
+    /// If a goroutine joins itself, or if the result was taken before, by
+    /// [`join_ctx`](JoinHandle::join_ctx) or [`join_timeout`](JoinHandle::join_timeout).
     ///
     /// ```
     /// gosched::run(|| {
@@ -318,9 +326,11 @@ impl<T> JoinHandle<T> {
         self.0.join()
     }
 
-    /// As [`join`](JoinHandle::join), until the current [context](crate::context) ends. A moving call.
+    /// As [`join`](JoinHandle::join), until the current [context](crate::context) ends. A moving
+    /// call.
     ///
-    /// If the goroutine has ended, its result is returned even if the context has ended. Else it can be joined later.
+    /// If the goroutine has ended, its result is returned even if the context has ended. Else it
+    /// can be joined later.
     ///
     /// # Errors
     ///
@@ -344,7 +354,8 @@ impl<T> JoinHandle<T> {
         self.0.join_ctx()
     }
 
-    /// As [`join`](JoinHandle::join), waiting for `timeout` at most; `None` if it has not ended by then. A moving call.
+    /// As [`join`](JoinHandle::join), waiting for `timeout` at most; `None` if it has not ended by
+    /// then. A moving call.
     ///
     /// # Panics
     ///
@@ -362,8 +373,8 @@ impl<T> JoinHandle<T> {
         self.0.join_timeout(timeout)
     }
 
-    /// A channel that never has a value and is closed when the goroutine has ended: for `select!`. It is closed also if the
-    /// handle is gone by then. Never moves.
+    /// A channel that never has a value and is closed when the goroutine has ended: for `select!`.
+    /// It is closed also if the handle is gone by then. Never moves.
     ///
     /// ```
     /// use gosched::{chan, go, select, thread};

@@ -1,7 +1,8 @@
 //! `goroutine_local!` and its keys, with the names of `std::thread::LocalKey`.
 //!
-//! A key is identified by the address of its static. A goroutine's values are in the goroutine's table, which moves with it
-//! from thread to thread. A foreign thread's values are in a table of that thread.
+//! A key is identified by the address of its static. A goroutine's values are in the goroutine's
+//! table, which moves with it from thread to thread. A foreign thread's values are in a table of
+//! that thread.
 #![allow(unsafe_code)]
 
 use core::cell::{Cell, RefCell};
@@ -13,8 +14,8 @@ use crate::m;
 
 /// Declares values of which each goroutine has its own, as `thread_local!` does for threads.
 ///
-/// On a thread that is not a goroutine they are thread-local. A value is created at its first use; its destructor runs
-/// at the goroutine's end, before a `join` returns.
+/// On a thread that is not a goroutine they are thread-local. A value is created at its first use;
+/// its destructor runs at the goroutine's end, before a `join` returns.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -60,8 +61,8 @@ macro_rules! goroutine_local {
 
 /// A key declared by [`goroutine_local!`](crate::goroutine_local).
 ///
-/// No method moves by itself; a closure or an initialiser may. All but [`try_with`](LocalKey::try_with) panic if the value is
-/// being destroyed, or already is.
+/// No method moves by itself; a closure or an initialiser may. All but
+/// [`try_with`](LocalKey::try_with) panic if the value is being destroyed, or already is.
 ///
 /// ```
 /// gosched::goroutine_local! {
@@ -100,7 +101,8 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// Destroys a foreign thread's values when the thread ends. The table stays reachable meanwhile, as a goroutine's does.
+/// Destroys a foreign thread's values when the thread ends. The table stays reachable meanwhile, as
+/// a goroutine's does.
 struct DestroyAtEnd;
 
 impl Drop for DestroyAtEnd {
@@ -168,7 +170,8 @@ impl<T: 'static> LocalKey<T> {
             return Ok(value);
         }
         let made = NonNull::from(Box::leak(Box::new(make())));
-        // The initialiser may have used the key, and so have made a value already; then that one stays.
+        // The initialiser may have used the key, and so have made a value already; then that one
+        // stays.
         let kept = with_table(|table| {
             if let Found::Absent = table.find::<T>(key) {
                 table.insert(key, made);
@@ -183,7 +186,8 @@ impl<T: 'static> LocalKey<T> {
         kept.ok_or(AccessError)
     }
 
-    /// Sets the calling goroutine's value without running the initialiser; returns `value` if there is one already.
+    /// Sets the calling goroutine's value without running the initialiser; returns `value` if there
+    /// is one already.
     fn set_first(&'static self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         let place = self.get_or_make(|| value.take().unwrap_or_else(self.init));
@@ -228,8 +232,8 @@ impl<T: 'static> LocalKey<T> {
         F: FnOnce(&T) -> R,
     {
         let value = self.get_or_make(self.init)?;
-        // SAFETY: the box is freed at the goroutine's end only, or at that of the foreign thread, and not inside this call: one
-        // that is being destroyed is not found.
+        // SAFETY: the box is freed at the goroutine's end only, or at that of the foreign thread,
+        // and not inside this call: one that is being destroyed is not found.
         Ok(f(unsafe { value.as_ref() }))
     }
 }

@@ -1,7 +1,8 @@
 //! Goroutines with the names of `std::thread`.
 //!
-//! Everything here works from goroutines and from other threads; on the latter, a call that waits blocks the
-//! thread. Each function says whether it is a *moving call*, in which a goroutine may resume on another OS thread.
+//! Everything here works from goroutines and from other threads; on the latter, a call that waits
+//! blocks the thread. Each function says whether it is a *moving call*, in which a goroutine may
+//! resume on another OS thread.
 
 #![deny(unsafe_code)]
 
@@ -38,8 +39,8 @@ pub type Result<T> = std::thread::Result<T>;
 
 /// Lets others run: the goroutine goes to the tail of the global queue (Go's `runtime.Gosched`).
 ///
-/// A moving call. On a thread that is not a goroutine it is std's. Does nothing while the goroutine is locked to its thread,
-/// or unwinds.
+/// A moving call. On a thread that is not a goroutine it is std's. Does nothing while the goroutine
+/// is locked to its thread, or unwinds.
 ///
 /// ```
 /// gosched::run(|| {
@@ -56,7 +57,8 @@ pub fn yield_now() {
 
 /// Whether the calling goroutine is unwinding because of a panic.
 ///
-/// Never moves. The same as `std::thread::panicking`: a goroutine stays on its thread while it unwinds.
+/// Never moves. The same as `std::thread::panicking`: a goroutine stays on its thread while it
+/// unwinds.
 ///
 /// ```
 /// assert!(!gosched::thread::panicking());

@@ -1,7 +1,8 @@
 //! Goroutines that borrow: `scope` waits for all that were spawned in it, even if it panics.
 //!
-//! Invariant: the group counts the goroutines of the scope whose closure, or result without a handle, may still be alive. Each
-//! counts itself out as its last step, and `scope` neither returns nor unwinds before all have.
+//! Invariant: the group counts the goroutines of the scope whose closure, or result without a
+//! handle, may still be alive. Each counts itself out as its last step, and `scope` neither returns
+//! nor unwinds before all have.
 #![allow(unsafe_code)]
 
 use core::fmt;
@@ -120,9 +121,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         let name = how.name.clone();
         self.group.add();
-        // SAFETY: `scope` does not end before this goroutine has counted itself out, which it does when its closure is
-        // gone and, if the handle was dropped, its result too. A result whose handle lives is taken or dropped within
-        // 'scope, or never.
+        // SAFETY: `scope` does not end before this goroutine has counted itself out, which it does
+        // when its closure is gone and, if the handle was dropped, its result too. A result whose
+        // handle lives is taken or dropped within 'scope, or never.
         let g = unsafe { sched::spawn(Spawn { group: Some(NonNull::from(&self.group)), ..how }, f) };
         ScopedJoinHandle(joinable(g, name), PhantomData)
     }
@@ -146,7 +147,8 @@ impl fmt::Debug for Scope<'_, '_> {
 pub struct ScopedJoinHandle<'scope, T>(Joinable<T>, PhantomData<&'scope ()>);
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits for the goroutine's end and returns its result, or `Err` with what it panicked with. A moving call.
+    /// Waits for the goroutine's end and returns its result, or `Err` with what it panicked with. A
+    /// moving call.
     ///
     /// # Panics
     ///
@@ -159,8 +161,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         self.0.join()
     }
 
-    /// As [`JoinHandle::join_ctx`](super::JoinHandle::join_ctx): joins until the current [context](crate::context) ends. A moving
-    /// call.
+    /// As [`JoinHandle::join_ctx`](super::JoinHandle::join_ctx): joins until the current
+    /// [context](crate::context) ends. A moving call.
     ///
     /// # Errors
     ///
@@ -178,7 +180,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         self.0.join_ctx()
     }
 
-    /// As [`JoinHandle::join_timeout`](super::JoinHandle::join_timeout): waits for `timeout` at most. A moving call.
+    /// As [`JoinHandle::join_timeout`](super::JoinHandle::join_timeout): waits for `timeout` at
+    /// most. A moving call.
     ///
     /// # Panics
     ///
@@ -198,7 +201,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         self.0.join_timeout(timeout)
     }
 
-    /// As [`JoinHandle::done`](super::JoinHandle::done): a channel that is closed when the goroutine has ended. Never moves.
+    /// As [`JoinHandle::done`](super::JoinHandle::done): a channel that is closed when the
+    /// goroutine has ended. Never moves.
     ///
     /// ```
     /// gosched::scope(|s| assert!(s.spawn(|| ()).done().recv().is_err()));

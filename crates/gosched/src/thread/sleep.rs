@@ -35,7 +35,8 @@ pub fn sleep(d: Duration) {
     let _ = caller.wait_unless(WaitReason::Sleep, |waiter| {
         let Waiter::Goroutine(g) = waiter else { return Commit::Refuse };
         let timer = timer.insert(TimerNode::new(Action::Ready(g)));
-        // SAFETY: the timer is in this frame, which stays until the timer has fired: nothing else wakes the goroutine.
+        // SAFETY: the timer is in this frame, which stays until the timer has fired: nothing else
+        // wakes the goroutine.
         unsafe { sched::arm_here(timer, when) };
         Commit::Wait
     });

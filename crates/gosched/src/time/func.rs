@@ -1,11 +1,12 @@
 //! A function that a timer runs in a new goroutine: the core of `Timer::after_func`.
 //!
-//! Until it is due this costs a goroutine's header and a timer in a box, no stack. The prepared goroutine of an armed timer keeps
-//! the [`TimerFunc`] alive. So a timer whose handle was dropped still fires, and one that is stopped leaves
-//! nothing behind.
+//! Until it is due this costs a goroutine's header and a timer in a box, no stack. The prepared
+//! goroutine of an armed timer keeps the [`TimerFunc`] alive. So a timer whose handle was dropped
+//! still fires, and one that is stopped leaves nothing behind.
 //!
-//! Invariants: `armed` is used under its lock, inside the runtime; that lock is taken before a timer heap's. If a timer was
-//! disarmed in time, the caller may arm it again or discard it. If not, it has started its goroutine, and only its box is left.
+//! Invariants: `armed` is used under its lock, inside the runtime; that lock is taken before a
+//! timer heap's. If a timer was disarmed in time, the caller may arm it again or discard it. If
+//! not, it has started its goroutine, and only its box is left.
 #![allow(unsafe_code)]
 
 use core::panic::Location;
@@ -40,7 +41,8 @@ struct ArmedFunc {
     goroutine: Prepared,
 }
 
-/// The function does not run twice at the same time: a second goroutine adds to `owed`, and the first one runs it once more.
+/// The function does not run twice at the same time: a second goroutine adds to `owed`, and the
+/// first one runs it once more.
 struct Runs {
     /// `None` while it runs, and after a panic.
     f: Option<Box<dyn FnMut() + Send>>,
@@ -101,7 +103,8 @@ impl TimerFunc {
         match timer.disarm() {
             Disarmed::NotArmed => Was::Over,
             Disarmed::InTime => {
-                // SAFETY: just disarmed, so in no heap; in a box, and disarmed before its box is freed.
+                // SAFETY: just disarmed, so in no heap; in a box, and disarmed before its box is
+                // freed.
                 unsafe { sched::arm_here(timer, when) };
                 Was::Waiting
             }
@@ -142,7 +145,8 @@ impl TimerFunc {
         }
     }
 
-    /// Takes the function; `None` if it runs now: then that goroutine will run it once more. (Or if it has panicked.)
+    /// Takes the function; `None` if it runs now: then that goroutine will run it once more. (Or if
+    /// it has panicked.)
     fn begin(&self) -> Option<Box<dyn FnMut() + Send>> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let f = runs.f.take();
@@ -154,7 +158,8 @@ impl TimerFunc {
 }
 
 impl Drop for TimerFunc {
-    /// Nothing is armed, since that would keep it alive; but the box of a timer that has fired may be left.
+    /// Nothing is armed, since that would keep it alive; but the box of a timer that has fired may
+    /// be left.
     fn drop(&mut self) {
         let _ = self.stop();
     }

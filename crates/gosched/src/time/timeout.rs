@@ -25,11 +25,12 @@ impl fmt::Display for Elapsed {
 
 impl std::error::Error for Elapsed {}
 
-/// Runs `f`, in the calling goroutine, under a context that ends after `d`, and returns its value if it returned in time.
+/// Runs `f`, in the calling goroutine, under a context that ends after `d`, and returns its value
+/// if it returned in time.
 ///
-/// When the time is up, calls that end with the [context](crate::context) return: I/O, [`sleep`](super::sleep) and the `*_ctx`
-/// forms of waits. A plain receive, `select!`, lock or join inside is not cut short, and nor is a computation; then this
-/// returns later, with [`Elapsed`].
+/// When the time is up, calls that end with the [context](crate::context) return: I/O,
+/// [`sleep`](super::sleep) and the `*_ctx` forms of waits. A plain receive, `select!`, lock or join
+/// inside is not cut short, and nor is a computation; then this returns later, with [`Elapsed`].
 ///
 /// Not a moving call by itself; `f` may make some. Works on any thread.
 ///

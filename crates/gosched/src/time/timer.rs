@@ -1,5 +1,5 @@
-//! `Timer` and `Ticker`, by Go 1.23's rules. A timer channel (`chan::timer`) with a handle that can stop and reset it, or a
-//! function that runs in its own goroutine (`func`).
+//! `Timer` and `Ticker`, by Go 1.23's rules. A timer channel (`chan::timer`) with a handle that can
+//! stop and reset it, or a function that runs in its own goroutine (`func`).
 
 use core::fmt;
 use core::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -15,9 +15,10 @@ use crate::context;
 
 /// One event in the future: a value on a channel, or a function that is run.
 ///
-/// Any thread or goroutine can stop and reset it. After [`stop`](Timer::stop) or [`reset`](Timer::reset) nobody receives a
-/// value that was due before; there is nothing to drain. Nothing here is a moving call, except receiving from
-/// [`receiver`](Timer::receiver). Dropping it does not stop it.
+/// Any thread or goroutine can stop and reset it. After [`stop`](Timer::stop) or
+/// [`reset`](Timer::reset) nobody receives a value that was due before; there is nothing to drain.
+/// Nothing here is a moving call, except receiving from [`receiver`](Timer::receiver). Dropping it
+/// does not stop it.
 ///
 /// ```
 /// use gosched::time::{Duration, Timer};
@@ -60,10 +61,11 @@ impl Timer {
         Timer { receiver: Receiver::of_time(Arc::clone(&chan)), source: TimerSource::Channel(chan) }
     }
 
-    /// A timer that runs `f` in a new goroutine when `d` has passed, under the caller's context. Until then it costs no stack.
+    /// A timer that runs `f` in a new goroutine when `d` has passed, under the caller's context.
+    /// Until then it costs no stack.
     ///
-    /// [`reset`](Timer::reset) can make it run `f` again. If `f` is still running then, the same goroutine runs it once more
-    /// when it has returned. An `f` that has panicked is not run again.
+    /// [`reset`](Timer::reset) can make it run `f` again. If `f` is still running then, the same
+    /// goroutine runs it once more when it has returned. An `f` that has panicked is not run again.
     ///
     /// ```
     /// use gosched::chan;
@@ -98,8 +100,8 @@ impl Timer {
         &self.receiver
     }
 
-    /// Stops it. Returns whether it was set: `false` if its value was received, its function has started, or it was stopped
-    /// before.
+    /// Stops it. Returns whether it was set: `false` if its value was received, its function has
+    /// started, or it was stopped before.
     ///
     /// ```
     /// use gosched::time::{Duration, Timer};
@@ -115,8 +117,8 @@ impl Timer {
         }
     }
 
-    /// Sets it to fire when `d` has passed from now on, and no more at the time that was set before. Returns what
-    /// [`stop`](Timer::stop) would have returned.
+    /// Sets it to fire when `d` has passed from now on, and no more at the time that was set
+    /// before. Returns what [`stop`](Timer::stop) would have returned.
     ///
     /// ```
     /// use gosched::time::{Duration, Timer};
@@ -141,10 +143,12 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// A periodic event, as a value on a channel. A receiver that comes late gets one value for all that it has missed.
+/// A periodic event, as a value on a channel. A receiver that comes late gets one value for all
+/// that it has missed.
 ///
-/// Any thread or goroutine can stop and reset it. After [`stop`](Ticker::stop) or [`reset`](Ticker::reset) nobody receives a
-/// value that was due before. Nothing here is a moving call, except receiving from [`receiver`](Ticker::receiver).
+/// Any thread or goroutine can stop and reset it. After [`stop`](Ticker::stop) or
+/// [`reset`](Ticker::reset) nobody receives a value that was due before. Nothing here is a moving
+/// call, except receiving from [`receiver`](Ticker::receiver).
 ///
 /// ```
 /// use gosched::time::{Duration, Instant, Ticker};

@@ -1,11 +1,14 @@
-//! The order of a P's timers: a heap with four children per node. Each timer knows the place of its entry.
+//! The order of a P's timers: a heap with four children per node. Each timer knows the place of its
+//! entry.
 //!
-//! Invariants: no entry is due before its parent; the timer of the entry at `i` has place `i`. Timers are alive while they
-//! have an entry. A closed heap is empty, or about to be emptied by the holder of the lock. Everything here is done under
-//! the lock of the [`TimerHeap`](super::TimerHeap).
+//! Invariants: no entry is due before its parent; the timer of the entry at `i` has place `i`.
+//! Timers are alive while they have an entry. A closed heap is empty, or about to be emptied by the
+//! holder of the lock. Everything here is done under the lock of the
+//! [`TimerHeap`](super::TimerHeap).
 //!
-//! The memory comes from the system, not from Rust's allocator, which may be user code. It doubles when full,
-//! and halves when a quarter would do: timers that were armed and cancelled leave nothing behind.
+//! The memory comes from the system, not from Rust's allocator, which may be user code. It doubles
+//! when full, and halves when a quarter would do: timers that were armed and cancelled leave
+//! nothing behind.
 
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -52,7 +55,8 @@ impl Deref for Heap {
 
     #[inline]
     fn deref(&self) -> &[HeapEntry] {
-        // SAFETY: the first `len` were written; without memory `len` is 0 and the pointer dangles, well aligned.
+        // SAFETY: the first `len` were written; without memory `len` is 0 and the pointer dangles,
+        // well aligned.
         unsafe { core::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 }

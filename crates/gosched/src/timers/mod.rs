@@ -1,19 +1,24 @@
 //! Timers (S46): a heap per P, of nodes that their owners keep in frames, boxes or context nodes.
 //!
 //! Invariants:
-//! - A [`TimerNode`] is armed in at most one heap; while armed it neither moves nor dies. Its place in the heap is written
-//!   under the heap's lock only, so the holder of that lock may take it out in O(log n), from any thread.
-//! - Firing takes the node out and decides, all under the lock, who is to be readied; after the lock is released nobody
-//!   touches the node again. So once [`TimerNode::disarm`] has returned, the timer can't act any more.
-//! - The `heap` of an armed timer changes under both locks only, when the timer moves from one heap to the other
-//!   ([`TimerHeap::close_into`]). So a caller that has locked the heap that an armed timer names, and then finds that the
-//!   timer still names it, has the right lock. The owner does not arm a timer while another thread arms or disarms it.
-//! - No timer lies in the heap of a P that no longer exists. Such a heap is *closed*, under its lock and in the step that
-//!   empties it ([`TimerHeap::close_into`]), and [`TimerHeap::arm`] then refuses. So a thread may arm a timer in any P's
-//!   heap, also in that of the P that its M has lost: the heap is open, or it refuses, and the timer goes to P 0's heap,
-//!   which is never closed. Between choosing and locking nothing need be held. A heap opens again with its P.
-//! - `first` is the earliest time in the heap, readable without the lock. It is part of the wake-up protocol: a thread that
-//!   arms a timer stores it (SeqCst) and then looks for a sleeper that must wake earlier.
+//! - A [`TimerNode`] is armed in at most one heap; while armed it neither moves nor dies. Its place
+//!   in the heap is written under the heap's lock only, so the holder of that lock may take it out
+//!   in O(log n), from any thread.
+//! - Firing takes the node out and decides, all under the lock, who is to be readied; after the
+//!   lock is released nobody touches the node again. So once [`TimerNode::disarm`] has returned,
+//!   the timer can't act any more.
+//! - The `heap` of an armed timer changes under both locks only, when the timer moves from one heap
+//!   to the other ([`TimerHeap::close_into`]). So a caller that has locked the heap that an armed
+//!   timer names, and then finds that the timer still names it, has the right lock. The owner does
+//!   not arm a timer while another thread arms or disarms it.
+//! - No timer lies in the heap of a P that no longer exists. Such a heap is *closed*, under its
+//!   lock and in the step that empties it ([`TimerHeap::close_into`]), and [`TimerHeap::arm`] then
+//!   refuses. So a thread may arm a timer in any P's heap, also in that of the P that its M has
+//!   lost: the heap is open, or it refuses, and the timer goes to P 0's heap, which is never
+//!   closed. Between choosing and locking nothing need be held. A heap opens again with its P.
+//! - `first` is the earliest time in the heap, readable without the lock. It is part of the wake-up
+//!   protocol: a thread that arms a timer stores it (SeqCst) and then looks for a sleeper that must
+//!   wake earlier.
 //!
 //! Returns lists of what became ready; never calls the scheduler.
 
@@ -70,8 +75,8 @@ pub(crate) enum Armed {
     Refused,
 }
 
-/// A timer. Lives in the frame of the goroutine that waits, in a box (`time/func.rs`, `sched/alarm.rs`), or in a context's
-/// node (`context/deadline.rs`).
+/// A timer. Lives in the frame of the goroutine that waits, in a box (`time/func.rs`,
+/// `sched/alarm.rs`), or in a context's node (`context/deadline.rs`).
 pub(crate) struct TimerNode {
     action: Action,
     /// The heap it is or was last armed in.
@@ -80,8 +85,8 @@ pub(crate) struct TimerNode {
     place: AtomicUsize,
 }
 
-// SAFETY: place and heap are atomics, and the action never changes: any thread that holds the heap's lock may use what it
-// points at.
+// SAFETY: place and heap are atomics, and the action never changes: any thread that holds the
+// heap's lock may use what it points at.
 unsafe impl Sync for TimerNode {}
 // SAFETY: as above.
 unsafe impl Send for TimerNode {}
@@ -123,7 +128,8 @@ pub(crate) struct TimerHeap {
     entries: Lock<Heap>,
 }
 
-// SAFETY: the nodes that entries point at are touched under the lock only, and their owners keep them alive meanwhile.
+// SAFETY: the nodes that entries point at are touched under the lock only, and their owners keep
+// them alive meanwhile.
 unsafe impl Sync for TimerHeap {}
 // SAFETY: as above.
 unsafe impl Send for TimerHeap {}
@@ -136,13 +142,15 @@ impl TimerHeap {
     /// When the earliest timer is due; [`NEVER`] if there is none.
     #[inline]
     pub(crate) fn first(&self) -> u64 {
-        // ORDERING: SeqCst: the look of an M that goes to sleep, in the wake-up protocol; partner is the store in `note_first`.
+        // ORDERING: SeqCst: the look of an M that goes to sleep, in the wake-up protocol; partner
+        // is the store in `note_first`.
         self.first.load(Ordering::SeqCst)
     }
 
     fn note_first(&self, entries: &[HeapEntry]) {
         let first = entries.first().map_or(NEVER, |entry| entry.when);
-        // ORDERING: SeqCst: comes before the arming thread's look for a sleeper; partner is the load in `first`.
+        // ORDERING: SeqCst: comes before the arming thread's look for a sleeper; partner is the
+        // load in `first`.
         self.first.store(first, Ordering::SeqCst);
     }
 
@@ -161,8 +169,9 @@ impl TimerHeap {
         Armed::Yes
     }
 
-    /// Fires what is due at `now`, the earliest first, until `ready` has `max` goroutines: those that became runnable, which
-    /// the caller queues. Returns how many of them are new goroutines, which the caller counts.
+    /// Fires what is due at `now`, the earliest first, until `ready` has `max` goroutines: those
+    /// that became runnable, which the caller queues. Returns how many of them are new goroutines,
+    /// which the caller counts.
     #[cold]
     pub(crate) fn run_due(&self, now: u64, max: usize, ready: &mut List<G>) -> usize {
         let mut born = 0;
@@ -171,11 +180,13 @@ impl TimerHeap {
             && let Some(entry) = entries.first().copied().filter(|entry| entry.when <= now)
         {
             entries.take_out(0);
-            // SAFETY: armed until just now, so alive; its owner can't continue before it is readied or takes this lock.
+            // SAFETY: armed until just now, so alive; its owner can't continue before it is readied
+            // or takes this lock.
             let action = unsafe { entry.timer.as_ref() }.action;
             born += usize::from(matches!(action, Action::Start(_)));
             if let Some(g) = act(action) {
-                // SAFETY: made runnable by us just now, so it is in no list; headers are never unmapped.
+                // SAFETY: made runnable by us just now, so it is in no list; headers are never
+                // unmapped.
                 unsafe { ready.push_back(g) };
             }
         }
@@ -183,8 +194,8 @@ impl TimerHeap {
         born
     }
 
-    /// Moves all timers to `other`, which is open, and closes this heap: for a P that goes away. Timers may be disarmed
-    /// meanwhile. The caller then makes sure that some M wakes up for them.
+    /// Moves all timers to `other`, which is open, and closes this heap: for a P that goes away.
+    /// Timers may be disarmed meanwhile. The caller then makes sure that some M wakes up for them.
     ///
     /// # Panics
     /// If `other` is this one.
@@ -223,7 +234,8 @@ impl TimerHeap {
     }
 }
 
-/// Does what a due timer is for; returns the goroutine that became runnable by it, which is in no queue yet.
+/// Does what a due timer is for; returns the goroutine that became runnable by it, which is in no
+/// queue yet.
 fn act(action: Action) -> Option<NonNull<G>> {
     let g = match action {
         Action::Start(Prepared(g)) => {
@@ -235,7 +247,8 @@ fn act(action: Action) -> Option<NonNull<G>> {
         Action::Ready(g) => g,
         #[cfg(feature = "hyper")]
         Action::Notify(bell) => {
-            // SAFETY: the timer's owner keeps the task alive until it has disarmed the timer, which takes the heap's lock.
+            // SAFETY: the timer's owner keeps the task alive until it has disarmed the timer, which
+            // takes the heap's lock.
             match unsafe { bell.as_ref() }.notify()? {
                 Waiter::Goroutine(g) => g,
                 Waiter::Thread(parker) => {
@@ -255,8 +268,9 @@ fn act(action: Action) -> Option<NonNull<G>> {
             }
         }
         Action::EndWait(ticket) => {
-            // SAFETY: the ticket is in a frame of the goroutine that waits. It leaves that after this claim, or, if
-            // something else ended the wait, after disarming the timer, which takes the heap's lock.
+            // SAFETY: the ticket is in a frame of the goroutine that waits. It leaves that after
+            // this claim, or, if something else ended the wait, after disarming the timer, which
+            // takes the heap's lock.
             match unsafe { ticket.as_ref() }.claim(TIMED_OUT)? {
                 Waiter::Goroutine(g) => g,
                 // Threads and tasks have no timers here.
@@ -319,8 +333,8 @@ mod tests {
         }
     }
 
-    /// S46, S43: the timers of a P that goes away move to another's heap while they are being disarmed: each is disarmed
-    /// in time or fires, never both, never neither.
+    /// S46, S43: the timers of a P that goes away move to another's heap while they are being
+    /// disarmed: each is disarmed in time or fires, never both, never neither.
     #[test]
     fn drained_while_being_disarmed() {
         const N: usize = 500;
@@ -360,8 +374,8 @@ mod tests {
         }
     }
 
-    /// S46, S43: two threads arm timers while heaps close and open: a closed heap takes none, and each that was taken
-    /// fires.
+    /// S46, S43: two threads arm timers while heaps close and open: a closed heap takes none, and
+    /// each that was taken fires.
     #[test]
     fn a_closed_heap_takes_no_timer() {
         const N: usize = 2_000;

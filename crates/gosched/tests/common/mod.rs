@@ -1,8 +1,10 @@
-//! What the integration tests share: a test that runs part of itself in a process of its own, with a watchdog.
+//! What the integration tests share: a test that runs part of itself in a process of its own, with
+//! a watchdog.
 //!
-//! A test binary re-executes itself for one test; an environment variable tells the child that it is one. So a test
-//! can have its own number of Ps and its own fresh runtime, may die, and can count things of the whole process. A child
-//! that hangs dumps all its goroutines, and is killed if even that fails.
+//! A test binary re-executes itself for one test; an environment variable tells the child that it
+//! is one. So a test can have its own number of Ps and its own fresh runtime, may die, and can
+//! count things of the whole process. A child that hangs dumps all its goroutines, and is killed if
+//! even that fails.
 #![allow(dead_code)] // Each test binary uses its own part.
 
 use std::io::Read;
@@ -35,8 +37,8 @@ pub fn child(test: &'static str, body: impl FnOnce()) -> Child {
     Child::of(test).env(ROLE, test)
 }
 
-/// As [`child`], for a test binary without a harness: the child has no thread but the one that runs `body`, and so no
-/// watchdog of its own; the parent's kills it.
+/// As [`child`], for a test binary without a harness: the child has no thread but the one that runs
+/// `body`, and so no watchdog of its own; the parent's kills it.
 pub fn child_alone(test: &'static str, body: impl FnOnce()) -> Child {
     if std::env::var(ROLE).is_ok_and(|role| role == test) {
         println!("running 1 test\nchild {test}");
@@ -46,7 +48,8 @@ pub fn child_alone(test: &'static str, body: impl FnOnce()) -> Child {
     Child::of(test).env(ROLE, test)
 }
 
-/// What `GOSCHED_DEBUG` says of policies: what the scheduler does beyond Go's rules can be switched off.
+/// What `GOSCHED_DEBUG` says of policies: what the scheduler does beyond Go's rules can be switched
+/// off.
 fn policies() -> Vec<String> {
     let debug = std::env::var("GOSCHED_DEBUG").unwrap_or_default();
     debug.split(',').map(str::trim).filter(|entry| entry.starts_with("policy")).map(str::to_owned).collect()
@@ -142,7 +145,8 @@ impl Child {
         self.sanitizer_option("detect_leaks=0")
     }
 
-    /// With a sanitizer: it does not handle SIGSEGV, which it does else as the program's first handler.
+    /// With a sanitizer: it does not handle SIGSEGV, which it does else as the program's first
+    /// handler.
     pub fn without_fault_reports(self) -> Child {
         self.sanitizer_option("handle_segv=0")
     }

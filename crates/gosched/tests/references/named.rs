@@ -33,8 +33,8 @@ pub fn missing_files(page: &File, files: &[File]) -> Vec<String> {
     found
 }
 
-/// Sources that comments in `files` name between backticks, in full or by the end of their path, and that
-/// are not there.
+/// Sources that comments in `files` name between backticks, in full or by the end of their path,
+/// and that are not there.
 pub fn missing_sources(files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     let exists = |name: &str| {
@@ -75,8 +75,8 @@ pub fn all_definitions(files: &[File]) -> BTreeSet<&str> {
     sources.flat_map(|file| definitions(&file.text)).collect()
 }
 
-/// Names such as `Type::function` that `page` has and that are not `defined`, one of the two or both.
-/// Names of std's are left out.
+/// Names such as `Type::function` that `page` has and that are not `defined`, one of the two or
+/// both. Names of std's are left out.
 pub fn missing_names(page: &File, defined: &BTreeSet<&str>) -> Vec<String> {
     let mut found = Vec::new();
     for (number, line) in prose(&page.text) {

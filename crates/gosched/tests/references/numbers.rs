@@ -1,4 +1,5 @@
-//! Numbers of behaviours (`S`) and decisions (`D`): where they are defined, and where they are cited.
+//! Numbers of behaviours (`S`) and decisions (`D`): where they are defined, and where they are
+//! cited.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -47,8 +48,8 @@ fn part(rest: &str) -> Option<char> {
     (inner.next() == Some(')')).then_some(letter)
 }
 
-/// The numbers that have a section in `page`, a heading "### S1 Title", and the parts of each, items
-/// of a list that begin with "- (a)". Panics if one is defined twice.
+/// The numbers that have a section in `page`, a heading "### S1 Title", and the parts of each,
+/// items of a list that begin with "- (a)". Panics if one is defined twice.
 pub fn defined(page: &File) -> BTreeSet<Number> {
     let mut found = BTreeSet::new();
     let mut section: Option<Number> = None;
@@ -98,7 +99,8 @@ mod tests {
         assert_eq!(names("SS1 _S1 S1a S_1 S D xD2 d8 S1_x HAS1"), [""; 0]);
     }
 
-    /// Seen to fail: a number without a section, a part that is not in the list, the other page's letter.
+    /// Seen to fail: a number without a section, a part that is not in the list, the other page's
+    /// letter.
     #[test]
     fn what_has_no_section_dangles() {
         let page = "# Page\n### S1 One\n### D2 Two\n- (a) one\n## More\n- (b) no part\n";

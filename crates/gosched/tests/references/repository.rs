@@ -24,8 +24,8 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in crates/").to_owned()
 }
 
-/// All files whose names end in `.rs` or `.md`, without what a build makes, and without the finders,
-/// whose tests refer to what does not exist.
+/// All files whose names end in `.rs` or `.md`, without what a build makes, and without the
+/// finders, whose tests refer to what does not exist.
 pub fn files() -> Vec<File> {
     let mut found = Vec::new();
     collect(&root(), "", &mut found);

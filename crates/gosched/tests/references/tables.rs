@@ -51,8 +51,8 @@ fn has_word(source: &str, word: &str) -> bool {
     code.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_'))).any(|other| other == word)
 }
 
-/// Functions that a cell of `page` names after their file and that this file does not define: "`file`
-/// `function`, `Type::function`". Also how many there are.
+/// Functions that a cell of `page` names after their file and that this file does not define:
+/// "`file` `function`, `Type::function`". Also how many there are.
 pub fn missing_definitions(page: &File, files: &[File]) -> (usize, Vec<String>) {
     let (mut count, mut found) = (0, Vec::new());
     for row in tables(page).iter().flat_map(|table| &table.rows) {
@@ -77,9 +77,9 @@ pub fn missing_definitions(page: &File, files: &[File]) -> (usize, Vec<String>) 
     (count, found)
 }
 
-/// Rows of the tables with a column called `here` that have neither a file and a function in it nor a
-/// dash, which says that there is nothing; or a difference without a reason, in the columns after it.
-/// Also how many rows there are.
+/// Rows of the tables with a column called `here` that have neither a file and a function in it nor
+/// a dash, which says that there is nothing; or a difference without a reason, in the columns after
+/// it. Also how many rows there are.
 pub fn rows_without_counterpart(page: &File) -> (usize, Vec<String>) {
     let (mut count, mut found) = (0, Vec::new());
     for table in tables(page) {
@@ -99,8 +99,8 @@ pub fn rows_without_counterpart(page: &File) -> (usize, Vec<String>) {
     (count, found)
 }
 
-/// How often the file changes from row to row of a walk, in the column called `head`. A dash is a step
-/// that is not there.
+/// How often the file changes from row to row of a walk, in the column called `head`. A dash is a
+/// step that is not there.
 pub fn changes_of_file(walk: &Table<'_>, head: &str) -> Option<usize> {
     let column = walk.heads.iter().position(|other| *other == head)?;
     let places = walk.rows.iter().map(|row| row.cells[column]).filter(|cell| *cell != "–");
@@ -116,8 +116,8 @@ mod tests {
         File { name: name.into(), text: text.into() }
     }
 
-    /// Seen to fail: a function that is in another file, a row without a counterpart, one that does not say
-    /// why, one that is cut off.
+    /// Seen to fail: a function that is in another file, a row without a counterpart, one that does
+    /// not say why, one that is cut off.
     #[test]
     fn what_rows_name_is_checked() {
         let files = [

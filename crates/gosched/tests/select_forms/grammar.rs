@@ -1,5 +1,6 @@
-// How cases are written: commas, blocks, argument lists, and what a body may be. Included for each library by
-// ../select_forms.rs, as a module in which `ch` and `sel!` are its channels and its macro.
+// How cases are written: commas, blocks, argument lists, and what a body may be. Included for each
+// library by ../select_forms.rs, as a module in which `ch` and `sel!` are its channels and its
+// macro.
 
 table! {
     one_receive => { let (s, r) = one(1); let x = sel! { recv(r) -> m => m }; drop(s); x }

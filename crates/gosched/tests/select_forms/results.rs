@@ -1,4 +1,5 @@
-// Patterns for results, `select!` as an expression, control flow out of the cases, nesting, numbers of cases.
+// Patterns for results, `select!` as an expression, control flow out of the cases, nesting, numbers
+// of cases.
 
 table! {
     a_wildcard => { let (_s, r) = one(1); sel! { recv(r) -> _ => 1, default => 0 } }

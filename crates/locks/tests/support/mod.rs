@@ -1,4 +1,5 @@
-//! What the models share: loom threads as waiters, each sleeping on a note, and the two halves of every wait.
+//! What the models share: loom threads as waiters, each sleeping on a note, and the two halves of
+//! every wait.
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
@@ -18,8 +19,8 @@ pub fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// A value that the lock's holder may touch: loom checks that nobody else does meanwhile, and that the holder
-/// sees what the last one did.
+/// A value that the lock's holder may touch: loom checks that nobody else does meanwhile, and that
+/// the holder sees what the last one did.
 pub struct Guarded(UnsafeCell<usize>);
 
 // SAFETY: the lock keeps the threads apart, which is what is checked.
@@ -46,7 +47,8 @@ impl Guarded {
 /// Takes the place and sleeps until woken.
 pub fn wait_at<S>(place: LinePlace<'_, Waiter, S>, node: &Node<Waiter>) {
     let note = Arc::new(Note::new());
-    // SAFETY: the node stays in the caller's frame until the note is set, which happens after it was claimed.
+    // SAFETY: the node stays in the caller's frame until the note is set, which happens after it
+    // was claimed.
     unsafe { place.take(node, note.clone()) };
     note.sleep();
 }
@@ -54,7 +56,8 @@ pub fn wait_at<S>(place: LinePlace<'_, Waiter, S>, node: &Node<Waiter>) {
 /// How a wait ends by itself.
 pub const GAVE_UP: Outcome = Outcome::MIN;
 
-/// Takes the place, and gives up unless somebody has ended the wait by then. Returns whether somebody has.
+/// Takes the place, and gives up unless somebody has ended the wait by then. Returns whether
+/// somebody has.
 #[must_use]
 pub fn wait_or_give_up<S>(place: LinePlace<'_, Waiter, S>, node: &Node<Waiter>) -> bool {
     let note = Arc::new(Note::new());
@@ -110,8 +113,8 @@ pub fn lock(mutex: &Mutex<Waiter>, waits: u64) {
     }
 }
 
-/// As [`lock`], but gives up instead of waiting, unless it has been woken by then. Returns whether it has the
-/// lock.
+/// As [`lock`], but gives up instead of waiting, unless it has been woken by then. Returns whether
+/// it has the lock.
 #[must_use]
 pub fn lock_or_give_up(mutex: &Mutex<Waiter>, waits: u64) -> bool {
     let mut attempt = Attempt::new();

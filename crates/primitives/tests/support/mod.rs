@@ -45,8 +45,8 @@ impl Node {
         NonNull::from(self)
     }
 
-    /// What a taker does: reads the contents (a race, if they are not visible to it) and writes them (a race, if
-    /// someone else took the node too).
+    /// What a taker does: reads the contents (a race, if they are not visible to it) and writes
+    /// them (a race, if someone else took the node too).
     pub fn take(node: NonNull<Node>) -> usize {
         // SAFETY: all nodes outlive their test.
         let node = unsafe { node.as_ref() };

@@ -1,10 +1,8 @@
 //! The atoms: what the single steps of scheduling cost on this machine. Each function runs in a
-//! process of its own and
-//! returns figures by name, in nanoseconds, each the median of many batches.
+//! process of its own and returns figures by name, in nanoseconds, each the median of many batches.
 //!
 //! None of them is one of the rows that are compared (`rows.rs`): the steps of goroutines are
-//! measured on one P with
-//! 200 of them, the others without the scheduler.
+//! measured on one P with 200 of them, the others without the scheduler.
 
 use std::hint::black_box;
 use std::ptr::NonNull;
@@ -208,8 +206,7 @@ struct Line(AtomicU64);
 struct Pair([AtomicU64; 16]);
 
 /// Two threads on two CPUs take turns: the first does `before`, the second is timed doing `timed`.
-/// The median, without
-/// the clock's own time.
+/// The median, without the clock's own time.
 fn take_turns(mut before: impl FnMut() + Send, mut timed: impl FnMut()) -> f64 {
     const TURNS: u64 = 20_000;
     let turn = Line(AtomicU64::new(0));
@@ -274,8 +271,7 @@ fn others_lines() -> Figures {
     let push = move || {
         let SendIt(node) = { &address };
         // SAFETY: this thread alone has the owner's side of `victim`. The node is in it once: it
-        // was taken and dropped in the
-        // other thread's turn. It is never looked into.
+        // was taken and dropped in the other thread's turn. It is never looked into.
         let _ = unsafe { victim.owner() }.push(*node);
     };
     // SAFETY: this thread alone has the owner's side of `thief`, and nothing is pushed by it.

@@ -1,6 +1,6 @@
 //! The simulator and the real scheduler side by side: measures what single steps cost on this
-//! machine, simulates three rows of
-//! `bench/` with these costs, runs the same rows for real, and prints both.
+//! machine, simulates three rows of `bench/` with these costs, runs the same rows for real, and
+//! prints both.
 //!
 //! ```sh
 //! cargo run --release -p gosched-sim --example reality -- costs            # a file for --costs
@@ -8,9 +8,8 @@
 //! ```
 //!
 //! Everything that is measured runs in a process of its own, in turns, as often as `--rounds` says;
-//! medians are
-//! compared. A machine that others use gives other ratios each time: nothing here is part of a
-//! test.
+//! medians are compared. A machine that others use gives other ratios each time: nothing here is
+//! part of a test.
 
 mod atoms;
 mod rounds;

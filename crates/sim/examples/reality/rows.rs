@@ -8,8 +8,7 @@
 //! | `fib` | parallel fib: a spawn and a join per call | spawning, stealing, joining |
 //!
 //! `p50`: of a goroutine's round (yield), of ten round trips (ping-pong), of a subtree of 376
-//! goroutines, from
-//! its spawn to its end (fib).
+//! goroutines, from its spawn to its end (fib).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

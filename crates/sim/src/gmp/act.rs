@@ -26,9 +26,8 @@ impl<T: Trace> Machine<'_, T> {
     }
 
     /// What it costs to get at the goroutine's header and stack: they come from another CPU if it
-    /// ran there, or from memory
-    /// if many others ran here since. One that is new gets the stack that was left last, or a fresh
-    /// one.
+    /// ran there, or from memory if many others ran here since. One that is new gets the stack that
+    /// was left last, or a fresh one.
     fn arrival_cost(&mut self, p: u32, job: JobId) -> Time {
         let costs = &self.config.costs;
         let own = &mut self.ps[p as usize];

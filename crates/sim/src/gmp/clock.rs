@@ -1,9 +1,9 @@
 //! Two clocks: the one on the wall, and the one of whoever computes.
 //!
-//! GOMAXPROCS bounds the Ps; goroutines that lost theirs compute beside them. If more want to compute
-//! than there are CPUs, the kernel shares these out evenly, and all get on more slowly: `cpu` advances
-//! by cpus/running of a wall nanosecond each. What computes is due by the `cpu` clock, so that no event
-//! has to be rescheduled when somebody begins or stops.
+//! GOMAXPROCS bounds the Ps; goroutines that lost theirs compute beside them. If more want to
+//! compute than there are CPUs, the kernel shares these out evenly, and all get on more slowly:
+//! `cpu` advances by cpus/running of a wall nanosecond each. What computes is due by the `cpu`
+//! clock, so that no event has to be rescheduled when somebody begins or stops.
 //!
 //! The kernel's slices are not modelled: sharing is as if they were very short.
 

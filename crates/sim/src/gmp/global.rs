@@ -1,6 +1,6 @@
 //! The global queue: two classes, first in, first out; woken ones in shards, each P putting into
-//! its own, and
-//! whoever takes a share taking from all in proportion. What their locks cost is in `lines.rs`.
+//! its own, and whoever takes a share taking from all in proportion. What their locks cost is in
+//! `lines.rs`.
 
 use std::collections::VecDeque;
 
@@ -52,8 +52,7 @@ impl Global {
     }
 
     /// Takes up to `n`: woken ones, beginning with the shard of this turn; preempted ones one at a
-    /// time, when it is their
-    /// turn or nobody else is there.
+    /// time, when it is their turn or nobody else is there.
     pub(super) fn take(&mut self, n: usize, turn: u32, mut sink: impl FnMut(JobId)) {
         let mut left = n;
         if !self.preempted.is_empty() {

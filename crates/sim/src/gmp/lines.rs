@@ -1,9 +1,9 @@
 //! What several CPUs write costs time: a model of one cache line.
 //!
-//! Whoever writes a line must own it. It comes from its last writer, which takes a miss, a far one if
-//! that is on another node; and while it travels to one, all others wait. So a line serves one at a
-//! time, in order, and a shared word or lock is a queue with one server. That is all: no store buffers,
-//! no unfairness, no back-off.
+//! Whoever writes a line must own it. It comes from its last writer, which takes a miss, a far one
+//! if that is on another node; and while it travels to one, all others wait. So a line serves one
+//! at a time, in order, and a shared word or lock is a queue with one server. That is all: no store
+//! buffers, no unfairness, no back-off.
 
 use crate::costs::Costs;
 use crate::time::Time;
@@ -69,8 +69,8 @@ impl CacheLine {
 mod tests {
     use super::*;
 
-    /// The owner pays little, a neighbour a miss, somebody on another node more; two at once wait for
-    /// each other.
+    /// The owner pays little, a neighbour a miss, somebody on another node more; two at once wait
+    /// for each other.
     #[test]
     fn a_line_serves_one_at_a_time() {
         let (costs, nodes) = (Costs::default(), Nodes { size: 4 });

@@ -1,12 +1,12 @@
 //! The state of the simulated scheduler, and the loop over events.
 //!
 //! Invariants:
-//! - a P is idle, waking (an M is on its way to it), searching, running a goroutine, or in a blocking
-//!   call with one;
+//! - a P is idle, waking (an M is on its way to it), searching, running a goroutine, or in a
+//!   blocking call with one;
 //! - `clock` counts those that compute: Ps that search or run, and goroutines without a P;
 //! - `rings` and `nexts` count the Ps whose ring or `runnext` is not empty;
-//! - what a P does between two bursts happens at one event; its costs add up in a local time `t`, at
-//!   which the next burst begins.
+//! - what a P does between two bursts happens at one event; its costs add up in a local time `t`,
+//!   at which the next burst begins.
 
 use gosched_primitives::{IdleWord, Spinning};
 use gosched_rules::steal::{StealIter, StealOrder};
@@ -288,7 +288,8 @@ impl<'w, T: Trace> Machine<'w, T> {
         self.clock.now
     }
 
-    /// A job comes from outside: from the network, or to the global queue, as from a foreign thread (S54).
+    /// A job comes from outside: from the network, or to the global queue, as from a foreign thread
+    /// (S54).
     fn arrive_from_afar(&mut self, job: JobId) {
         self.outcome.jobs[job as usize].arrival = self.now();
         if self.workload.from_network {

@@ -15,21 +15,17 @@
 //! | `clock.rs` | more that compute than there are CPUs |
 //!
 //! What is decided (how many are taken, who is woken, whose P is taken, when the monitor looks) is
-//! asked of
-//! `gosched-rules`, as the library does; whether one is woken or may spin, through the library's
-//! own
-//! [`gosched_primitives::IdleWord`].
+//! asked of `gosched-rules`, as the library does; whether one is woken or may spin, through the
+//! library's own [`gosched_primitives::IdleWord`].
 //!
 //! Not modelled, though the library has it, and why. Timers: every wait is for the network. The
-//! class of fresh goroutines:
-//! it matters under pressure only, and no workload here has hogs *and* many new goroutines. The
-//! soft limit of threads: it begins
-//! with 512 blocked threads. Giving way to a stopped M, and the relief of Ps that stand still: they
-//! answer to a kernel that takes
-//! CPUs away, and here it shares them evenly (`clock.rs`). Waiting for a look at the network that
-//! will find much: it saves a
-//! wake-up. `cargo run --release -p gosched-sim --example reality -- validate` compares this with
-//! the library.
+//! class of fresh goroutines: it matters under pressure only, and no workload here has hogs *and*
+//! many new goroutines. The soft limit of threads: it begins with 512 blocked threads. Giving way
+//! to a stopped M, and the relief of Ps that stand still: they answer to a kernel that takes CPUs
+//! away, and here it shares them evenly (`clock.rs`). Waiting for a look at the network that will
+//! find much: it saves a wake-up.
+//! `cargo run --release -p gosched-sim --example reality -- validate` compares this with the
+//! library.
 
 mod act;
 mod clock;
@@ -152,8 +148,7 @@ pub struct Counters {
     /// Time spent waking others.
     pub waking: Time,
     /// Time that Ps were idle while goroutines were queued that they could have run: nobody had
-    /// been
-    /// woken yet, or was on the way.
+    /// been woken yet, or was on the way.
     pub idle_while_work: Time,
     /// For how long the busiest lock of the global queue was held or on its way.
     pub global_busy: Time,

@@ -1,8 +1,8 @@
-//! The monitor's tick (S34–S38): polls the network if nobody else does, and takes Ps from those that
-//! block or compute too long.
+//! The monitor's tick (S34–S38): polls the network if nobody else does, and takes Ps from those
+//! that block or compute too long.
 //!
-//! It sleeps when all Ps have been idle for some ticks, until one becomes busy; its pace is the library's.
-//! Its own CPU time is not counted.
+//! It sleeps when all Ps have been idle for some ticks, until one becomes busy; its pace is the
+//! library's. Its own CPU time is not counted.
 
 use gosched_rules::pace::{Calm, Pace, Tick};
 use gosched_rules::poll::is_poll_overdue;
@@ -30,7 +30,8 @@ impl Monitor {
     }
 }
 
-/// What the monitor last saw of a P: as in the library, the time that it knows of begins with its first look.
+/// What the monitor last saw of a P: as in the library, the time that it knows of begins with its
+/// first look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     /// The count of picks at the last tick.
@@ -108,8 +109,8 @@ impl<T: Trace> Machine<'_, T> {
         looks.fold(polled, Tick::max)
     }
 
-    /// Asks a goroutine that computes, or takes its P. Bursts make no moving call, so asking never helps: the
-    /// time for an answer always passes.
+    /// Asks a goroutine that computes, or takes its P. Bursts make no moving call, so asking never
+    /// helps: the time for an answer always passes.
     fn look_at_running(&mut self, p: u32, work_waits: bool) -> Tick {
         let now = self.now();
         let own = &mut self.ps[p as usize];

@@ -1,8 +1,9 @@
-//! Where the next goroutine comes from (S21–S27): own queue, global queue, network, then the others' queues.
+//! Where the next goroutine comes from (S21–S27): own queue, global queue, network, then the
+//! others' queues.
 //!
 //! Stealing goes in steps, because a look at a thousand rings takes time: the thief finds the first
-//! victim with work as things are now, and gets there after so many looks; by then the work may be gone,
-//! and it goes on from there. What appears behind its back is found in the next round.
+//! victim with work as things are now, and gets there after so many looks; by then the work may be
+//! gone, and it goes on from there. What appears behind its back is found in the next round.
 
 use gosched_rules::batch::{RING, grab_count};
 use gosched_rules::pick::{self, Local, PICK_ORDER, SEARCH_ORDER, Search, Slice};
@@ -75,7 +76,8 @@ impl<T: Trace> Machine<'_, T> {
         self.grab_global(p, Some(1), t)
     }
 
-    /// What is in `runnext`, unless its slice is over and others wait: then it goes behind them (S27).
+    /// What is in `runnext`, unless its slice is over and others wait: then it goes behind them
+    /// (S27).
     fn pick_next(&mut self, p: u32, t: &mut Time) -> Option<JobId> {
         let slice_is_over = self.slice_is_over(p, *t);
         let own = &self.ps[p as usize];
@@ -95,8 +97,8 @@ impl<T: Trace> Machine<'_, T> {
         Some(next)
     }
 
-    /// Whether a slice that was handed on through `runnext` is used up: by a look at the clock once in many
-    /// picks.
+    /// Whether a slice that was handed on through `runnext` is used up: by a look at the clock once
+    /// in many picks.
     fn slice_is_over(&mut self, p: u32, t: Time) -> bool {
         let own = &mut self.ps[p as usize];
         if !pick::looks_at_clock(own.inherited) {
@@ -163,8 +165,8 @@ impl<T: Trace> Machine<'_, T> {
         self.queued += 1;
     }
 
-    /// Locks `n` shards one after the other. All are asked for now, so that none is kept for a time that
-    /// is still to come; the way from one to the next is added at the end.
+    /// Locks `n` shards one after the other. All are asked for now, so that none is kept for a time
+    /// that is still to come; the way from one to the next is added at the end.
     fn lock_shards(&mut self, p: u32, n: usize, t: &mut Time) {
         let (lines, asked) = (self.global_lines.len(), *t);
         let mut last = asked;
@@ -187,8 +189,8 @@ impl<T: Trace> Machine<'_, T> {
         *t = done;
     }
 
-    /// Whether there is somebody to look for; then the P is busy with it until its next step (S25). If it finds
-    /// nobody, its search goes on with the place `then`.
+    /// Whether there is somebody to look for; then the P is busy with it until its next step (S25).
+    /// If it finds nobody, its search goes on with the place `then`.
     fn look_at_network(&mut self, p: u32, then: usize, mut t: Time) -> bool {
         let (pollers, costs) = (self.pollers.len(), &self.config.costs);
         let own = self.poller_of(p);
@@ -378,7 +380,8 @@ impl<T: Trace> Machine<'_, T> {
         }
     }
 
-    /// Behind the ring; if it is full, half of it and this one go to the global queue, shuffled (S21).
+    /// Behind the ring; if it is full, half of it and this one go to the global queue, shuffled
+    /// (S21).
     fn put_ring(&mut self, p: u32, job: JobId, t: &mut Time) {
         *t += self.config.costs.push;
         let ring = &mut self.ps[p as usize].ring;

@@ -1,10 +1,8 @@
 //! Trust in a lone goroutine in `runnext` (D9): its P will run it soon, and nobody is woken for it.
 //!
 //! When trust is won and given is asked of the library's `gosched_rules::trust`; when it is lost is
-//! here, as
-//! in the library: somebody stole the goroutine, the monitor found it still there, or the one that
-//! woke it
-//! went into a blocking call.
+//! here, as in the library: somebody stole the goroutine, the monitor found it still there, or the
+//! one that woke it went into a blocking call.
 
 use gosched_rules::trust;
 
@@ -39,8 +37,7 @@ impl<T: Trace> Machine<'_, T> {
     }
 
     /// For the monitor, while a P is idle: who waits in trust after all gets an M. One that is
-    /// there for no longer than a
-    /// thief would wait does not count.
+    /// there for no longer than a thief would wait does not count.
     pub(super) fn end_trust(&mut self) {
         if self.idle_ps == 0 || self.idle.iter().any(|group| group.word.snapshot().spinning > 0) {
             return;

@@ -1,7 +1,7 @@
 //! Who sleeps and who is woken (S29–S32), and where a P without an M goes (S38).
 //!
-//! Whether somebody is woken or may spin is asked of the library's own [`gosched_primitives::IdleWord`]; a
-//! token of it is in each P that spins.
+//! Whether somebody is woken or may spin is asked of the library's own
+//! [`gosched_primitives::IdleWord`]; a token of it is in each P that spins.
 
 use gosched_primitives::LastSpinner;
 use gosched_rules::wake::{HandOff, TakenP, hand_off};
@@ -60,8 +60,8 @@ impl<T: Trace> Machine<'_, T> {
         *t = done;
     }
 
-    /// Work has appeared: wakes one M for it, if a P is idle and nobody is searching (S31). With several
-    /// idle words: in the own group; if nobody is idle there, in the next one.
+    /// Work has appeared: wakes one M for it, if a P is idle and nobody is searching (S31). With
+    /// several idle words: in the own group; if nobody is idle there, in the next one.
     pub(super) fn wake_p(&mut self, by: u32, t: &mut Time) {
         if self.idle_ps == 0 {
             return;
@@ -158,8 +158,8 @@ impl<T: Trace> Machine<'_, T> {
         }
     }
 
-    /// Nothing anywhere: the P goes on the idle list, and everything is looked at once more. If there is
-    /// still nothing, the M sleeps, in the poller if nobody else does (S25).
+    /// Nothing anywhere: the P goes on the idle list, and everything is looked at once more. If
+    /// there is still nothing, the M sleeps, in the poller if nobody else does (S25).
     pub(super) fn give_up(&mut self, p: u32, mut t: Time) {
         let began = self.now();
         self.put_idle_p(p, p, &mut t);
@@ -190,8 +190,8 @@ impl<T: Trace> Machine<'_, T> {
         self.global.len() > 0 || self.rings > 0 || self.nexts > 0
     }
 
-    /// An M that has nothing to do blocks in a poller where somebody waits and nobody watches: that of
-    /// its group first.
+    /// An M that has nothing to do blocks in a poller where somebody waits and nobody watches: that
+    /// of its group first.
     fn keep_watch(&mut self, p: u32) {
         let (own, pollers) = (self.poller_of(p), self.pollers.len());
         let unwatched = (0..pollers).map(|i| (own + i) % pollers).find(|k| self.pollers[*k].is_look_wanted());
@@ -217,8 +217,8 @@ impl<T: Trace> Machine<'_, T> {
         }
     }
 
-    /// The keeper returns from the poller: what it has goes to the global queue, and it takes an idle P
-    /// (S54).
+    /// The keeper returns from the poller: what it has goes to the global queue, and it takes an
+    /// idle P (S54).
     pub(super) fn keeper_wakes(&mut self, k: usize) {
         let mut t = self.now();
         self.pollers[k].kept = false;
@@ -230,8 +230,8 @@ impl<T: Trace> Machine<'_, T> {
         self.debt = 0;
     }
 
-    /// What a poller has goes to the global queue: by those who have no P. How long that takes; nothing
-    /// if there was nothing.
+    /// What a poller has goes to the global queue: by those who have no P. How long that takes;
+    /// nothing if there was nothing.
     pub(super) fn queue_globally(&mut self, k: usize) -> Time {
         let (poller, global) = (&mut self.pollers[k], &mut self.global);
         let n = poller.take(REPORTS, |job| global.push(FOREIGN, job, Rank::Woken));

@@ -1,4 +1,5 @@
-//! Two kinds of charts: dots on a row for each name, and curves. Both with axes that may be logarithmic.
+//! Two kinds of charts: dots on a row for each name, and curves. Both with axes that may be
+//! logarithmic.
 
 use super::svg::{Anchor, Canvas};
 
@@ -78,7 +79,8 @@ pub(super) fn round_step(rough: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|digit| digit * power).find(|step| *step >= rough).unwrap_or(rough)
 }
 
-/// The names of the series with their colours, in a row that breaks where it must. Returns how high it is.
+/// The names of the series with their colours, in a row that breaks where it must. Returns how high
+/// it is.
 fn legend(canvas: &mut Canvas, series: &[(String, usize)], x: f64, y: f64, width: f64) -> f64 {
     let (mut at, mut row) = (x, y);
     for (name, colour) in series {

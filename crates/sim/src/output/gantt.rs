@@ -1,5 +1,5 @@
-//! Gantt strips: who ran when. A row for each job: a thin line while it is there, a bar while it runs,
-//! hollow if it runs without a P.
+//! Gantt strips: who ran when. A row for each job: a thin line while it is there, a bar while it
+//! runs, hollow if it runs without a P.
 
 use super::charts::round_step;
 use super::svg::{Anchor, Canvas};

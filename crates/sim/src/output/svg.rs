@@ -1,8 +1,8 @@
 //! SVG by hand: a canvas that collects elements, and the one style sheet of all pictures.
 //!
-//! Colours are CSS variables with a light and a dark value, so that one picture serves both; text never
-//! carries a series' colour alone. Every number is written with one decimal: the same figures give the
-//! same bytes.
+//! Colours are CSS variables with a light and a dark value, so that one picture serves both; text
+//! never carries a series' colour alone. Every number is written with one decimal: the same figures
+//! give the same bytes.
 
 use std::fmt::Write;
 

@@ -1,8 +1,9 @@
-//! Multilevel feedback: e and priority. New ones begin on the highest level; whoever uses up its slice
-//! goes one down, where slices are twice as long; a level is served only if all above it are empty.
+//! Multilevel feedback: e and priority. New ones begin on the highest level; whoever uses up its
+//! slice goes one down, where slices are twice as long; a level is served only if all above it are
+//! empty.
 //!
-//! Nobody has to know how long a job is: the past tells. Who waits before its slice is over keeps its
-//! level, so I/O-bound jobs stay high. There is no way up for those below: they can starve.
+//! Nobody has to know how long a job is: the past tells. Who waits before its slice is over keeps
+//! its level, so I/O-bound jobs stay high. There is no way up for those below: they can starve.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
 //! Highest response ratio next: max\[(w+s)/s\]. Short ones come first, but whoever has waited long
 //! enough comes before them.
 //!
-//! (w+s)/s is 1 + w/s, and w/s of two jobs is compared exactly, by multiplying crosswise. The ratios
-//! change with time, each at a pace of its own, so the queue is searched at each pick.
+//! (w+s)/s is 1 + w/s, and w/s of two jobs is compared exactly, by multiplying crosswise. The
+//! ratios change with time, each at a pace of its own, so the queue is searched at each pick.
 
 use super::{Mode, Policy, Ready, Visit};
 use crate::time::Time;

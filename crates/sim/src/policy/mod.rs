@@ -1,9 +1,9 @@
 //! The textbook's policies: who of those that are ready runs next, and for how long.
 //!
 //! A *visit* is one coming of a job to the ready queue: for a CPU burst of `service` (s), of which
-//! `executed` (e) is done, waiting since `since` (so w is now − since). A job that comes back from a
-//! wait makes a new visit, as in queueing theory; for a job with one burst s is its whole service. Each
-//! policy is a file; to the engine it is a queue with opinions.
+//! `executed` (e) is done, waiting since `since` (so w is now − since). A job that comes back from
+//! a wait makes a new visit, as in queueing theory; for a job with one burst s is its whole
+//! service. Each policy is a file; to the engine it is a queue with opinions.
 //!
 //! | policy | mode | decision |
 //! |---|---|---|
@@ -105,8 +105,8 @@ pub trait Policy {
         NEVER
     }
 
-    /// Whether somebody who has just become ready takes the processor from somebody who runs. Both with
-    /// what they have executed by now.
+    /// Whether somebody who has just become ready takes the processor from somebody who runs. Both
+    /// with what they have executed by now.
     fn preempts(&self, _fresh: &Visit, _running: &Visit) -> bool {
         false
     }

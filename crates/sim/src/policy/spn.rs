@@ -1,5 +1,5 @@
-//! Shortest process next: min\[s\]. Of those that wait, the one with the least to do runs until it waits
-//! or ends.
+//! Shortest process next: min\[s\]. Of those that wait, the one with the least to do runs until it
+//! waits or ends.
 //!
 //! It has to know s beforehand; a real system can only guess it from the past.
 

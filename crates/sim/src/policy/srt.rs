@@ -1,5 +1,5 @@
-//! Shortest remaining time: min\[s−e\]. As SPN, but somebody with less to do takes the processor from
-//! somebody with more.
+//! Shortest remaining time: min\[s−e\]. As SPN, but somebody with less to do takes the processor
+//! from somebody with more.
 
 use super::spn::Shortest;
 use super::{Mode, Policy, Ready, Visit};

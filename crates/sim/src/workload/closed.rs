@@ -10,8 +10,8 @@ const REQUESTS: u32 = 4;
 /// CPU time of a request, on average.
 const REQUEST: Time = 10 * US;
 
-/// Connections that each send a request, wait for the answer, and think. They think as long as it takes
-/// for the load.
+/// Connections that each send a request, wait for the answer, and think. They think as long as it
+/// takes for the load.
 pub(super) fn server(size: Size, connections: u32) -> Workload {
     let mut random = RandomStream::new(size.seed);
     let think = (f64::from(connections) * REQUEST as f64 / (size.load * f64::from(size.procs))) as Time;

@@ -1,8 +1,9 @@
 //! The workloads that all policies are measured on. Each is a function of its size, the number of
 //! processors and a seed.
 //!
-//! Open workloads (jobs arrive whatever happens) are made for a *load*: the part of all processors' time
-//! that the jobs need. The server is closed: its connections wait for an answer before they ask again.
+//! Open workloads (jobs arrive whatever happens) are made for a *load*: the part of all processors'
+//! time that the jobs need. The server is closed: its connections wait for an answer before they
+//! ask again.
 
 mod closed;
 mod open;
@@ -49,7 +50,8 @@ pub struct Size {
     pub procs: u32,
     /// The part of all processors' time that open workloads need.
     pub load: f64,
-    /// Until when it is observed; `None`: until the last job ends. Closed workloads go on until then.
+    /// Until when it is observed; `None`: until the last job ends. Closed workloads go on until
+    /// then.
     pub horizon: Option<Time>,
     /// For all that is random.
     pub seed: u64,
@@ -119,8 +121,8 @@ mod tests {
     use super::*;
     use crate::job::Class;
 
-    /// Every workload keeps the invariants, has about as many jobs as asked for, and is the same for the
-    /// same seed.
+    /// Every workload keeps the invariants, has about as many jobs as asked for, and is the same
+    /// for the same seed.
     #[test]
     fn workloads_are_sound_and_depend_on_the_seed() {
         for kind in Kind::value_variants() {

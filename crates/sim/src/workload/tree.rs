@@ -1,5 +1,5 @@
-//! Fork and join: a job creates eight, waits for all of them, and each of them does the same, down to
-//! the leaves.
+//! Fork and join: a job creates eight, waits for all of them, and each of them does the same, down
+//! to the leaves.
 
 use super::Size;
 use crate::job::{Burst, Class, JobId, Spec, Then, Workload};

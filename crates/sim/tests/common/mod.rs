@@ -28,8 +28,8 @@ pub fn run(policy: PolicyKind, kind: Kind, procs: u32, seed: u64) -> RunOutcome 
     policy.run(&kind.make(Size::usual(procs, seed)), &RunSettings::new(procs, seed), &mut NoTrace)
 }
 
-/// The longest wait of a long job beside a row of short ones that needs all of the processor's time, and
-/// whether it starved.
+/// The longest wait of a long job beside a row of short ones that needs all of the processor's
+/// time, and whether it starved.
 pub fn probe(policy: PolicyKind, horizon: Time) -> (Time, usize) {
     let workload = gosched_sim::table::starvation_probe(horizon);
     let outcome = policy.run(&workload, &RunSettings::new(1, 1).costs(Costs::FREE), &mut NoTrace);
@@ -46,8 +46,8 @@ pub struct Checked<'c, P, F> {
 }
 
 impl<P: Policy, F: Fn(Time, Time, Time) -> f64> Checked<'_, P, F> {
-    /// Runs the workload on two processors; panics when a pick is not the best by `formula(w, s, e)`,
-    /// the least of all. How many picks had a choice.
+    /// Runs the workload on two processors; panics when a pick is not the best by
+    /// `formula(w, s, e)`, the least of all. How many picks had a choice.
     pub fn run(workload: &Workload, inner: P, costs: &Costs, formula: F) -> u64 {
         let picks = Cell::new(0);
         let checked = Checked { inner, ready: Vec::new(), formula, picks: &picks };

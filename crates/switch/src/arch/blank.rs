@@ -2,10 +2,10 @@
 //! is in `arch/mod.rs`.
 //!
 //! Compiled everywhere, so that it keeps up with the contract. On an architecture without a file of
-//! its own it stands in for one, so that the `compile_error!` is the only error. With `--cfg
-//! gosched_blank_arch` it replaces any architecture's file and there is no error: `.ci/run aarch64`
-//! checks in this way that the rest of the workspace compiles for another CPU. Nothing built with
-//! it runs.
+//! its own it stands in for one, so that the `compile_error!` is the only error. With
+//! `--cfg gosched_blank_arch` it replaces any architecture's file and there is no error:
+//! `.ci/run aarch64` checks in this way that the rest of the workspace compiles for another CPU.
+//! Nothing built with it runs.
 
 use core::ffi::c_void;
 
@@ -57,8 +57,8 @@ impl Contract for Cpu {
 /// The first code on a new stack.
 ///
 /// # Safety
-/// Called by nobody: a fresh `Gobuf` begins here, with its entry and argument in the registers
-/// that it was made with.
+/// Called by nobody: a fresh `Gobuf` begins here, with its entry and argument in the registers that
+/// it was made with.
 unsafe extern "C" fn trampoline() -> ! {
     unimplemented!()
 }

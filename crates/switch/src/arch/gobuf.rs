@@ -2,8 +2,8 @@
 //!
 //! Four words on every architecture: stack pointer, program counter, and the two registers that
 //! LLVM does not allow as operands of `asm!`, the frame pointer and the base pointer (`rbp` and
-//! `rbx`, `x29` and `x19`, `s0` and `s1`). The switch declares all others clobbered. The header of a
-//! goroutine has room for just these four.
+//! `rbx`, `x29` and `x19`, `s0` and `s1`). The switch declares all others clobbered. The header of
+//! a goroutine has room for just these four.
 //!
 //! Invariant: `sp` means something at any time and on any thread (for a prefetch); the others only
 //! while the context is suspended.

@@ -1,11 +1,12 @@
 //! What depends on the CPU: one file per architecture, one contract for all.
 //!
-//! An architecture file is named after its `target_arch`, holds a type `Cpu` with `impl Contract
-//! for Cpu`, and is listed in the `cfg` ladder below. `Contract` is all that it provides, and all
-//! that the workspace knows of the CPU: the other crates use the functions and constants of this
-//! module. `blank` is a file to start from. It is compiled everywhere, so that it keeps up with the
-//! contract; on an architecture without a file it stands in for one, so that the `compile_error!`
-//! is the only error. `README.md` of this crate has what is known of a second architecture.
+//! An architecture file is named after its `target_arch`, holds a type `Cpu` with
+//! `impl Contract for Cpu`, and is listed in the `cfg` ladder below. `Contract` is all that it
+//! provides, and all that the workspace knows of the CPU: the other crates use the functions and
+//! constants of this module. `blank` is a file to start from. It is compiled everywhere, so that it
+//! keeps up with the contract; on an architecture without a file it stands in for one, so that the
+//! `compile_error!` is the only error. `README.md` of this crate has what is known of a second
+//! architecture.
 //!
 //! Files: `registers` (where unwinding starts), `gobuf` (the saved registers), then one per
 //! architecture.
@@ -60,8 +61,8 @@ pub(crate) trait Contract {
     /// What unwind tables call the registers.
     const DWARF: Dwarf;
 
-    /// The length of the longest call instruction that
-    /// [`call_before`](Contract::call_before) recognises.
+    /// The length of the longest call instruction that [`call_before`](Contract::call_before)
+    /// recognises.
     const LONGEST_CALL: usize;
 
     /// What to do about [`Unsupported::ShadowStack`], in the imperative.
@@ -71,7 +72,8 @@ pub(crate) trait Contract {
     /// [`Gobuf::fresh`] sets: the frame pointer is the entry function, the base pointer its
     /// argument, and the stack pointer is 16-aligned. It calls the function as the C ABI demands,
     /// with a frame pointer of 0, so that walks along frame pointers end. Its unwind table says
-    /// that there is no caller. In builds for a sanitizer it calls `sanitizer::arrive_first` before.
+    /// that there is no caller. In builds for a sanitizer it calls `sanitizer::arrive_first`
+    /// before.
     const TRAMPOLINE: unsafe extern "C" fn() -> !;
 
     /// Saves the running context and resumes the other one. It keeps the promises of
@@ -167,8 +169,8 @@ pub const DWARF: Dwarf = Cpu::DWARF;
 pub const LONGEST_CALL: usize = Cpu::LONGEST_CALL;
 
 /// The first function of a context. It gets the word that was given to [`Gobuf::fresh`] and leaves
-/// by [`jump`](jump()). It has the C ABI, of which every architecture has one on Linux; a panic that
-/// would unwind out of it aborts the process.
+/// by [`jump`](jump()). It has the C ABI, of which every architecture has one on Linux; a panic
+/// that would unwind out of it aborts the process.
 ///
 /// # Examples
 ///
@@ -303,8 +305,8 @@ pub fn prefetch(address: *const u8) {
     Cpu::prefetch(address);
 }
 
-/// Copies memory that others may be writing to meanwhile, which Rust's own copies must not do. Bytes
-/// that are written meanwhile come out old, new or mixed. Async-signal-safe.
+/// Copies memory that others may be writing to meanwhile, which Rust's own copies must not do.
+/// Bytes that are written meanwhile come out old, new or mixed. Async-signal-safe.
 ///
 /// # Safety
 ///

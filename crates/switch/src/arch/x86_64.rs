@@ -181,8 +181,8 @@ impl Contract for Cpu {
 /// its own: this one says that there is no caller.
 ///
 /// # Safety
-/// Called by nobody: a fresh `Gobuf` begins here, with its entry and argument in the registers
-/// that it was made with.
+/// Called by nobody: a fresh `Gobuf` begins here, with its entry and argument in the registers that
+/// it was made with.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

@@ -1,29 +1,34 @@
 //! AddressSanitizer and its LeakSanitizer.
 //!
-//! AddressSanitizer knows one stack for each thread: its bounds, by which it finds the frames that a panic cuts off,
-//! and its *fake stack*, to which it moves locals that it wants to see used after their function has returned. Both
-//! have to change with the context, at the moment when the stack pointer does:
+//! AddressSanitizer knows one stack for each thread: its bounds, by which it finds the frames that
+//! a panic cuts off, and its *fake stack*, to which it moves locals that it wants to see used after
+//! their function has returned. Both have to change with the context, at the moment when the stack
+//! pointer does:
 //!
-//! - `__sanitizer_start_switch_fiber(save, bottom, size)`, before. The bounds are those of the context to go to. The
-//!   fake stack of the one that leaves is stored in *its own* `Gobuf`, so it goes wherever the context goes, for it
-//!   may continue on another thread. One that leaves for ever passes null: its fake stack is freed.
-//! - `__sanitizer_finish_switch_fiber(fake, &bottom, &size)`, first thing after. The fake stack is the one from the
-//!   `Gobuf` of the context that arrives; a fresh one has none (null) and gets one when it first needs it. The bounds
-//!   that come back are those of the context that was left. That is how a thread's own stack becomes known, which
-//!   nobody maps here: it is written to the `Gobuf` it was left by, before anybody can go back to it.
+//! - `__sanitizer_start_switch_fiber(save, bottom, size)`, before. The bounds are those of the
+//!   context to go to. The fake stack of the one that leaves is stored in *its own* `Gobuf`, so it
+//!   goes wherever the context goes, for it may continue on another thread. One that leaves for
+//!   ever passes null: its fake stack is freed.
+//! - `__sanitizer_finish_switch_fiber(fake, &bottom, &size)`, first thing after. The fake stack is
+//!   the one from the `Gobuf` of the context that arrives; a fresh one has none (null) and gets one
+//!   when it first needs it. The bounds that come back are those of the context that was left. That
+//!   is how a thread's own stack becomes known, which nobody maps here: it is written to the
+//!   `Gobuf` it was left by, before anybody can go back to it.
 //!
 //! A fresh context's bounds are looked up among the slabs, where its stack must lie.
 //!
-//! Functions mark what lies around their locals as poisoned when they begin, and clear it when they return. One that
-//! leaves for ever does not return, so what it and its callers have marked, from its stack pointer to the stack's end, is
-//! cleared by [`depart_for_ever`]: whoever gets the stack next finds it clean. Lower frames have returned.
+//! Functions mark what lies around their locals as poisoned when they begin, and clear it when they
+//! return. One that leaves for ever does not return, so what it and its callers have marked, from
+//! its stack pointer to the stack's end, is cleared by [`depart_for_ever`]: whoever gets the stack
+//! next finds it clean. Lower frames have returned.
 //!
-//! LeakSanitizer looks for pointers in the running stacks of threads. What only a resting context points to would be
-//! a leak to it. So while a context rests, its frames are a root region, and so is other memory that this workspace maps
-//! by itself and keeps pointers in ([`root`]). Fake stacks are not: see `docs/sanitizers.md`.
+//! LeakSanitizer looks for pointers in the running stacks of threads. What only a resting context
+//! points to would be a leak to it. So while a context rests, its frames are a root region, and so
+//! is other memory that this workspace maps by itself and keeps pointers in ([`root`]). Fake stacks
+//! are not: see `docs/sanitizers.md`.
 //!
-//! Invariants: those of the folder. The saved stack pointer does not change while a context rests, so the region
-//! that is unregistered is the one that was registered.
+//! Invariants: those of the folder. The saved stack pointer does not change while a context rests,
+//! so the region that is unregistered is the one that was registered.
 
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -45,7 +50,8 @@ unsafe extern "C" {
     fn __lsan_unregister_root_region(at: *const c_void, size: usize);
 }
 
-/// What the sanitizer has to be told of a resting context. Atomic for the same reason as the rest of a `Gobuf`.
+/// What the sanitizer has to be told of a resting context. Atomic for the same reason as the rest
+/// of a `Gobuf`.
 #[derive(Debug)]
 pub(crate) struct AsanState {
     /// The bounds of its stack; 0 while they are unknown.
@@ -92,10 +98,12 @@ impl AsanState {
 }
 
 thread_local! {
-    /// Between departure and arrival: what was left, null if for ever. Used in functions that are never inlined, and
-    /// by each only once, so that a thread's address of it does not live across a switch.
+    /// Between departure and arrival: what was left, null if for ever. Used in functions that are
+    /// never inlined, and by each only once, so that a thread's address of it does not live across
+    /// a switch.
     static LEFT: Cell<*const Gobuf> = const { Cell::new(null()) };
-    /// Where one goes that leaves for ever: its own buffer may lie in the fake stack that is freed before the jump.
+    /// Where one goes that leaves for ever: its own buffer may lie in the fake stack that is freed
+    /// before the jump.
     static NEXT: Gobuf = const { Gobuf::empty() };
 }
 
@@ -106,13 +114,15 @@ thread_local! {
 #[inline(never)]
 pub(crate) unsafe fn depart(save: *const Gobuf, restore: *const Gobuf) {
     LEFT.set(save);
-    // SAFETY: both buffers are valid by contract; the fake stack's place lives as long as its context rests.
+    // SAFETY: both buffers are valid by contract; the fake stack's place lives as long as its
+    // context rests.
     unsafe { start((*save).fiber().fake.as_ptr().cast(), restore) }
 }
 
 /// Before the jump, by a context whose frames lie above `sp`. Returns what to jump to.
 ///
-/// Inlined, because the fake stack goes here: a function that returns would look for its frame there once more.
+/// Inlined, because the fake stack goes here: a function that returns would look for its frame
+/// there once more.
 ///
 /// # Safety
 /// As for [`jump`](crate::jump), which follows at once, from a frame that begins at `sp`.
@@ -148,12 +158,13 @@ unsafe fn prepare_for_ever(restore: *const Gobuf, sp: usize) -> *const Gobuf {
 /// Tells the sanitizer which stack comes next.
 ///
 /// # Safety
-/// `restore` is a context that can be switched to, which follows at once; `save` is the place of the fake stack of the
-/// context that is left, or null if it is left for ever.
+/// `restore` is a context that can be switched to, which follows at once; `save` is the place of
+/// the fake stack of the context that is left, or null if it is left for ever.
 #[inline(always)]
 unsafe fn start(save: *mut *mut c_void, restore: *const Gobuf) {
-    // SAFETY: valid by contract of the callers. The bounds are those of the stack that the caller is about to go to: `fresh`
-    // looked them up, or whoever arrived after it was left had them from the sanitizer.
+    // SAFETY: valid by contract of the callers. The bounds are those of the stack that the caller
+    // is about to go to: `fresh` looked them up, or whoever arrived after it was left had them from
+    // the sanitizer.
     unsafe {
         let (bottom, size) = (*restore).fiber().bounds();
         __sanitizer_start_switch_fiber(save, bottom, size);
@@ -163,7 +174,8 @@ unsafe fn start(save: *mut *mut c_void, restore: *const Gobuf) {
 /// After the switch, in the context that `save` was left by.
 ///
 /// # Safety
-/// This is the first call on this stack since it was switched to, and `save` is what its departure saved to.
+/// This is the first call on this stack since it was switched to, and `save` is what its departure
+/// saved to.
 #[inline(never)]
 pub(crate) unsafe fn arrive(save: *const Gobuf) {
     // SAFETY: by contract; the region was registered when it was left, with the same stack pointer.
@@ -186,13 +198,14 @@ pub(crate) unsafe extern "C" fn arrive_first() {
 /// Tells the sanitizer that the switch is over, and notes the bounds of the stack that was left.
 ///
 /// # Safety
-/// A switch that [`start`] announced has just ended on this stack. `fake` is what the departure of this context stored,
-/// or null if it is fresh.
+/// A switch that [`start`] announced has just ended on this stack. `fake` is what the departure of
+/// this context stored, or null if it is fresh.
 unsafe fn finish(fake: *mut c_void) {
     let (mut bottom, mut size) = (null(), 0);
     // SAFETY: `fake` is what the departure of this context stored, or null.
     unsafe { __sanitizer_finish_switch_fiber(fake, &mut bottom, &mut size) };
-    // SAFETY: what was left a moment ago on this thread is valid until it is restored, which nobody can do yet.
+    // SAFETY: what was left a moment ago on this thread is valid until it is restored, which nobody
+    // can do yet.
     let Some(left) = (unsafe { LEFT.replace(null()).as_ref() }) else { return };
     left.fiber().bottom.store(bottom as usize, Relaxed);
     left.fiber().size.store(size, Relaxed);
@@ -236,7 +249,8 @@ fn bounds(top: usize) -> (usize, usize) {
 
 /// This memory may hold the only pointer to something that is not a leak.
 pub fn root(base: *const u8, bytes: usize) {
-    // SAFETY: the caller has mapped it; only its address is kept, and what can't be read is not looked at.
+    // SAFETY: the caller has mapped it; only its address is kept, and what can't be read is not
+    // looked at.
     unsafe { __lsan_register_root_region(base.cast(), bytes) }
 }
 

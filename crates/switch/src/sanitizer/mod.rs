@@ -1,8 +1,8 @@
 //! What sanitizers are told of contexts and their stacks. In ordinary builds all of this is empty.
 //!
-//! `build.rs` finds out which sanitizer the build is for; one file each answers: `off`, `address`, `thread`. All three
-//! have the same items, and `arch::switch`, `arch::jump`, [`Gobuf`](crate::Gobuf) and the trampoline call them at the
-//! same places:
+//! `build.rs` finds out which sanitizer the build is for; one file each answers: `off`, `address`,
+//! `thread`. All three have the same items, and `arch::switch`, `arch::jump`,
+//! [`Gobuf`](crate::Gobuf) and the trampoline call them at the same places:
 //!
 //! ```text
 //!   old context                               new context
@@ -14,10 +14,11 @@
 //! Invariants:
 //!
 //! - Between `depart` and `arrive` nothing runs but the switch itself and signal handlers.
-//! - What a departure leaves behind for the arrival is the thread's: both run on it. What belongs to the context is in
-//!   its `Gobuf` (`FiberState`, one of three types) and travels with it to another thread.
-//! - The state of a `Gobuf` is written by who leaves it, and by the arrival right after that on the same thread: before
-//!   anybody else can know that the context rests.
+//! - What a departure leaves behind for the arrival is the thread's: both run on it. What belongs
+//!   to the context is in its `Gobuf` (`FiberState`, one of three types) and travels with it to
+//!   another thread.
+//! - The state of a `Gobuf` is written by who leaves it, and by the arrival right after that on the
+//!   same thread: before anybody else can know that the context rests.
 
 #[cfg(gosched_asan)]
 mod address;

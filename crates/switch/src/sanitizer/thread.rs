@@ -2,15 +2,18 @@
 //!
 //! It keeps a clock and a picture of the calls for each thread; with *fibers* for each context:
 //!
-//! - a fresh context gets its fiber when it is first switched to; a thread's own stack has one from the start, and
-//!   says which when it is left;
-//! - `__tsan_switch_to_fiber`, right before the switch. What the old context did happens before what the new one
-//!   does: they run on one thread, one after the other. (Flag 0; with "no sync" the scheduler's own data, which
-//!   contexts hand to each other in this way, would look like races.)
-//! - a context that leaves for ever can't destroy the fiber it is running on: the one that arrives does.
+//! - a fresh context gets its fiber when it is first switched to; a thread's own stack has one from
+//!   the start, and says which when it is left;
+//! - `__tsan_switch_to_fiber`, right before the switch. What the old context did happens before
+//!   what the new one does: they run on one thread, one after the other. (Flag 0; with "no sync"
+//!   the scheduler's own data, which contexts hand to each other in this way, would look like
+//!   races.)
+//! - a context that leaves for ever can't destroy the fiber it is running on: the one that arrives
+//!   does.
 //!
-//! Functions tell the sanitizer when they begin and end. So the call that changes fibers is inlined in the
-//! function that switches: inside one of its own, the old fiber would see a beginning, and the new one the end.
+//! Functions tell the sanitizer when they begin and end. So the call that changes fibers is inlined
+//! in the function that switches: inside one of its own, the old fiber would see a beginning, and
+//! the new one the end.
 
 use core::cell::Cell;
 use core::ffi::{c_uint, c_void};
@@ -48,8 +51,9 @@ impl TsanState {
 }
 
 thread_local! {
-    /// Between departure and arrival: the fiber of a context that was left for ever. Used in functions that are never
-    /// inlined, and by each only once, so that a thread's address of it does not live across a switch.
+    /// Between departure and arrival: the fiber of a context that was left for ever. Used in
+    /// functions that are never inlined, and by each only once, so that a thread's address of it
+    /// does not live across a switch.
     static ENDED: Cell<*mut c_void> = const { Cell::new(null_mut()) };
 }
 

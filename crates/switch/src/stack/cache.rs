@@ -8,8 +8,8 @@
 //!   pop  <- hot (empty: cold becomes hot; both empty: `fresh`; that empty too: a batch from the pool)
 //! ```
 //!
-//! Invariants: at most 64 used stacks, all of one class, with their canaries checked; up to 32 untouched ones as an
-//! address range.
+//! Invariants: at most 64 used stacks, all of one class, with their canaries checked; up to 32
+//! untouched ones as an address range.
 
 use core::mem;
 
@@ -99,8 +99,9 @@ impl StackCache {
         }
     }
 
-    /// Keeps a stack for the next [`pop`](StackCache::pop). If it was used deeply, its pages go back to the system;
-    /// if the cache is full, half of it goes to the pool. A stack of another class goes to the pool at once.
+    /// Keeps a stack for the next [`pop`](StackCache::pop). If it was used deeply, its pages go
+    /// back to the system; if the cache is full, half of it goes to the pool. A stack of another
+    /// class goes to the pool at once.
     ///
     /// # Examples
     ///

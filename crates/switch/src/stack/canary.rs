@@ -4,8 +4,8 @@
 //! Two painted places, checked when a stack is given back:
 //!
 //! - level 1: 64 bytes at the bottom of the top page, which is in memory anyway;
-//! - level 2: 256 bytes at the bottom of the 4th page, checked only once level 1 was broken, and then
-//!   instead of it.
+//! - level 2: 256 bytes at the bottom of the 4th page, checked only once level 1 was broken, and
+//!   then instead of it.
 //!
 //! ```text
 //!                     level 1 intact                          level 2 intact
@@ -19,9 +19,10 @@
 //! While a place is unpainted it is expected to be zero, as the kernel gives memory: so a fresh
 //! stack needs no painting. A `trim` that discards pages goes back to `OnePage` from anywhere.
 //!
-//! The answer is a hint, not a proof. A frame with a hole where the canary lies (a large array that is not written),
-//! or one that writes zeros to an unpainted place, is missed; then the pages stay until the exact sweep
-//! (`StackPool::trim_all`, by `mincore`) finds them. A canary never decides about safety: guards do that.
+//! The answer is a hint, not a proof. A frame with a hole where the canary lies (a large array that
+//! is not written), or one that writes zeros to an unpainted place, is missed; then the pages stay
+//! until the exact sweep (`StackPool::trim_all`, by `mincore`) finds them. A canary never decides
+//! about safety: guards do that.
 //!
 //! Invariants: called by the owner of a stack that no context uses (`trim_below`: whose context is
 //! suspended); the stack's `Depth` tells which places are painted.
@@ -71,7 +72,8 @@ enum Canary {
 }
 
 impl Stack {
-    /// Checks the canaries after use; gives pages back if the use was deep. No system call otherwise.
+    /// Checks the canaries after use; gives pages back if the use was deep. No system call
+    /// otherwise.
     #[inline]
     pub(super) fn settle(&mut self) {
         match self.traits.depth() {
@@ -146,7 +148,8 @@ impl Stack {
     #[inline]
     fn look(&self, offset: usize, words: usize, expected: u64) -> Canary {
         let place = self.below_high(offset).cast::<u64>();
-        // SAFETY: `words` words at a page's bottom, within the usable part, which we own and nobody writes now.
+        // SAFETY: `words` words at a page's bottom, within the usable part, which we own and nobody
+        // writes now.
         let difference = (0..words).fold(0, |d, i| d | (unsafe { place.add(i).read() } ^ expected));
         if difference == 0 { Canary::Intact } else { Canary::Broken }
     }
@@ -159,10 +162,11 @@ impl Stack {
         }
     }
 
-    /// Discards everything lower than `keep` bytes below the highest address. Callers own what lies there.
+    /// Discards everything lower than `keep` bytes below the highest address. Callers own what lies
+    /// there.
     fn discard_below(&self, keep: usize) -> Discard {
-        // SAFETY: within the usable part (never the guard); `settle` and `trim` own the whole stack, the caller of
-        // `trim_below` vouches for the part below its stack pointer.
+        // SAFETY: within the usable part (never the guard); `settle` and `trim` own the whole
+        // stack, the caller of `trim_below` vouches for the part below its stack pointer.
         match unsafe { sys::discard(self.below_high(self.size()), self.size() - keep) } {
             Ok(()) => Discard::Done,
             Err(_) => Discard::Refused,

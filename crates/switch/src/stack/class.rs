@@ -1,7 +1,7 @@
 //! Sizes of stacks: powers of two, one class each.
 //!
-//! Invariants: a `StackClass` is always between the smallest and the largest size; the guard is not part of the size;
-//! all stacks of a class lie `stride` apart.
+//! Invariants: a `StackClass` is always between the smallest and the largest size; the guard is not
+//! part of the size; all stacks of a class lie `stride` apart.
 
 use core::fmt;
 
@@ -29,8 +29,8 @@ pub const MAX_SIZE: usize = 1 << 30;
 const FLOOR: usize = 32 << 10;
 /// What a signal handler that runs on the goroutine's stack may use, beside the kernel's frame.
 const HANDLER_ROOM: usize = 16 << 10;
-/// The guard of stacks smaller than `WIDE_FROM`: wide enough for any frame with stack probes, narrow
-/// enough that a 256 KiB stack's page tables cost 545 bytes.
+/// The guard of stacks smaller than `WIDE_FROM`: wide enough for any frame with stack probes,
+/// narrow enough that a 256 KiB stack's page tables cost 545 bytes.
 const GUARD: usize = 16 << 10;
 const WIDE_GUARD: usize = 64 << 10;
 const WIDE_FROM: usize = 1 << 20;
@@ -40,8 +40,8 @@ const SLAB: usize = 64 << 20;
 /// Number of classes.
 pub(crate) const CLASSES: usize = (MAX_SIZE / FLOOR).ilog2() as usize + 1;
 
-/// Usable bytes of the smallest stack on this machine: room for a signal handler of 16 KiB and for the frame that
-/// the kernel pushes for it (`AT_MINSIGSTKSZ`), rounded up to a class.
+/// Usable bytes of the smallest stack on this machine: room for a signal handler of 16 KiB and for
+/// the frame that the kernel pushes for it (`AT_MINSIGSTKSZ`), rounded up to a class.
 ///
 /// # Examples
 ///

@@ -7,8 +7,8 @@
 //! | `Mprotect` | any | two per stack | SIGSEGV, `SEGV_ACCERR` |
 //!
 //! Invariants: guards are installed before anything in the slab is touched, and are never removed;
-//! every slab tries the rungs anew, because what works can depend on the slab (locked memory refuses
-//! the first two).
+//! every slab tries the rungs anew, because what works can depend on the slab (locked memory
+//! refuses the first two).
 
 use std::sync::{Mutex, PoisonError};
 

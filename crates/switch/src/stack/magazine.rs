@@ -1,7 +1,8 @@
 //! Lists of free stacks that live inside the free stacks: no memory of their own, no allocation.
 //!
-//! A `Magazine` is a short LIFO list; a `Rack` is a LIFO list of magazines. Both links lie in the cache line just
-//! below a stack's top: it was touched by the stack's last user, and its next user touches it first.
+//! A `Magazine` is a short LIFO list; a `Rack` is a LIFO list of magazines. Both links lie in the
+//! cache line just below a stack's top: it was touched by the stack's last user, and its next user
+//! touches it first.
 //!
 //! ```text
 //!   Rack -> head A --next--> B --next--> C          (a magazine of three)
@@ -12,8 +13,9 @@
 //!
 //! Handing over a whole magazine is O(1), so the pool's lock is held for a few instructions.
 //!
-//! Invariants: a stack is in at most one list, as a value; the node of a listed stack is initialised (`below` only
-//! in the head of a racked magazine), and nobody else writes to the stack.
+//! Invariants: a stack is in at most one list, as a value; the node of a listed stack is
+//! initialised (`below` only in the head of a racked magazine), and nobody else writes to the
+//! stack.
 
 use core::mem;
 
@@ -58,7 +60,8 @@ impl Magazine {
     #[inline]
     pub(crate) fn push(&mut self, stack: Stack) {
         let node = stack.node();
-        // SAFETY: the node is a line of a stack that we own; it is aligned, since tops are multiples of a line.
+        // SAFETY: the node is a line of a stack that we own; it is aligned, since tops are
+        // multiples of a line.
         unsafe { (&raw mut (*node).next).write(self.head.take()) };
         self.head = Some(stack);
         self.len += 1;
@@ -67,7 +70,8 @@ impl Magazine {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Stack> {
         let stack = self.head.take()?;
-        // SAFETY: `push` wrote `next` when it listed this stack. It is read once: the stack leaves the list.
+        // SAFETY: `push` wrote `next` when it listed this stack. It is read once: the stack leaves
+        // the list.
         self.head = unsafe { (&raw const (*stack.node()).next).read() };
         self.len -= 1;
         Some(stack)
@@ -97,7 +101,8 @@ impl Rack {
 
     pub(crate) fn pop(&mut self) -> Option<Magazine> {
         let node = self.first.head.as_ref()?.node();
-        // SAFETY: `push` wrote `below` when it racked this magazine. It is read once: the magazine leaves the rack.
+        // SAFETY: `push` wrote `below` when it racked this magazine. It is read once: the magazine
+        // leaves the rack.
         let below = unsafe { (&raw const (*node).below).read() };
         Some(mem::replace(&mut self.first, below))
     }

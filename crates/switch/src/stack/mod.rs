@@ -12,13 +12,14 @@
 //!              ^ high() - 4096                              (only while free)      ^ top()           ^ high()
 //! ```
 //!
-//! Files, from the bottom up: `class` (sizes), `error` (no stack can be had), `canary` (how deep was
-//! it used), `slab` (mappings), `ranges` (those not handed out yet), `guard` (three rungs), `magazine`
-//! (lists inside free stacks), `pool` (shared, locked), `cache` (one owner, no lock).
+//! Files, from the bottom up: `class` (sizes), `error` (no stack can be had), `canary` (how deep
+//! was it used), `slab` (mappings), `ranges` (those not handed out yet), `guard` (three rungs),
+//! `magazine` (lists inside free stacks), `pool` (shared, locked), `cache` (one owner, no lock).
 //!
 //! Invariants:
 //!
-//! - A [`Stack`] is the only handle on its memory. In the lists below it exists as a value inside a free stack.
+//! - A [`Stack`] is the only handle on its memory. In the lists below it exists as a value inside a
+//!   free stack.
 //! - Every stack has its guard from before its first use to the end of the process.
 //! - A stack fresh from a slab is not touched by anything here until it is given back, unless very
 //!   many caches were emptied (`ranges`).
@@ -76,11 +77,12 @@ const _: () = assert!(size_of::<Option<Stack>>() == 16);
 
 // SAFETY: a `Stack` owns its memory, and nothing in it is tied to a thread.
 unsafe impl Send for Stack {}
-// SAFETY: through a shared reference only addresses can be read, except by `trim_below`, which is unsafe.
+// SAFETY: through a shared reference only addresses can be read, except by `trim_below`, which is
+// unsafe.
 unsafe impl Sync for Stack {}
 
-/// What is known about a stack, in one word: its number within its class, which chooses the colour (bits 16 and up),
-/// its depth (8 to 15), its class (0 to 7).
+/// What is known about a stack, in one word: its number within its class, which chooses the colour
+/// (bits 16 and up), its depth (8 to 15), its class (0 to 7).
 ///
 /// A word, not a struct, because one function stores a free stack's handle and another soon loads
 /// it: fields that are stored one by one and loaded together miss the CPU's store forwarding (18

@@ -1,10 +1,11 @@
-//! The pool that all caches share: one lock and its lists per class. Maps slabs when nothing is left.
+//! The pool that all caches share: one lock and its lists per class. Maps slabs when nothing is
+//! left.
 //!
 //! Invariants, per class: `stacks` = all ever mapped; `free` = those in `singles`, `rack` and
 //! `fresh`, and those that `trim_class` has taken out for a moment; the rest is handed out (to
-//! callers or caches). Stacks are handed out used ones first, last-in first-out, then untouched ones
-//! by bumping an address, without touching them. Slabs are never unmapped, not even when a pool is
-//! dropped.
+//! callers or caches). Stacks are handed out used ones first, last-in first-out, then untouched
+//! ones by bumping an address, without touching them. Slabs are never unmapped, not even when a
+//! pool is dropped.
 //!
 //! Nothing is allocated: a pool is used inside the runtime, where the user's allocator must not be
 //! called.
@@ -207,8 +208,8 @@ impl StackPool {
     }
 
     /// Gives the memory of the used stacks in the pool back to the system, except each one's top
-    /// page, and returns how many bytes. Asks the kernel which pages are in memory, so it also finds
-    /// what no canary showed. For a monitor thread, every few minutes.
+    /// page, and returns how many bytes. Asks the kernel which pages are in memory, so it also
+    /// finds what no canary showed. For a monitor thread, every few minutes.
     ///
     /// # Examples
     ///

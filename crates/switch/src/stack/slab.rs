@@ -56,12 +56,14 @@ impl Slab {
         self.count = self.count.min(count);
         let new = self.len();
         if new < old {
-            // SAFETY: no stack of this slab has been handed out yet. If it fails, address space is lost, no memory.
+            // SAFETY: no stack of this slab has been handed out yet. If it fails, address space is
+            // lost, no memory.
             let _ = unsafe { sys::unmap(self.base.as_ptr().wrapping_add(new), old - new) };
         }
     }
 
-    /// All its stacks, to be handed out. The caller has guarded them; `index` is the first one's number.
+    /// All its stacks, to be handed out. The caller has guarded them; `index` is the first one's
+    /// number.
     pub(crate) fn into_fresh(self, index: u32) -> Fresh {
         Fresh { next: self.base.as_ptr(), left: self.count, index, class: self.class }
     }

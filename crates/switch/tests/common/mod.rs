@@ -1,5 +1,5 @@
-//! What the tests of this crate share: a watchdog, a closure run on a stack of ours, child processes, and questions
-//! to the kernel. Each test binary uses a part of it.
+//! What the tests of this crate share: a watchdog, a closure run on a stack of ours, child
+//! processes, and questions to the kernel. Each test binary uses a part of it.
 #![allow(dead_code)]
 
 use std::os::unix::process::ExitStatusExt;
@@ -62,7 +62,8 @@ pub fn run_on(stack: &Stack, mut body: impl FnMut()) {
     }
 }
 
-/// Uses about `bytes` of the running stack, page after page, and writes nothing but non-zero values to most of it.
+/// Uses about `bytes` of the running stack, page after page, and writes nothing but non-zero values
+/// to most of it.
 #[inline(never)]
 pub fn use_stack(bytes: usize) {
     descend(here().sp.saturating_sub(bytes));
@@ -85,7 +86,8 @@ pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
-/// A test that can't hold in a build for a sanitizer asks here, with the reason, and ends. `docs/sanitizers.md` lists them.
+/// A test that can't hold in a build for a sanitizer asks here, with the reason, and ends.
+/// `docs/sanitizers.md` lists them.
 pub fn spared_by_sanitizer(why: &str) -> bool {
     let spared = SANITIZER != Sanitizer::Off;
     if spared {
@@ -94,8 +96,9 @@ pub fn spared_by_sanitizer(why: &str) -> bool {
     spared
 }
 
-/// Runs one test of this binary again as a process of its own, in a role. With a sanitizer, too, a fault in it is
-/// a signal; it is not searched for leaks, for which a limit on memory may leave no room.
+/// Runs one test of this binary again as a process of its own, in a role. With a sanitizer, too, a
+/// fault in it is a signal; it is not searched for leaks, for which a limit on memory may leave no
+/// room.
 pub fn child(test: &str, role: &str) -> Output {
     let exe = std::env::current_exe().expect("this binary has a path");
     let asan = std::env::var("ASAN_OPTIONS").unwrap_or_default();
@@ -141,7 +144,8 @@ pub fn mappings() -> usize {
     std::fs::read_to_string("/proc/self/maps").expect("/proc is there").lines().count()
 }
 
-/// Asks the kernel whether bytes can be read, without risk: it copies them to a pipe or says EFAULT.
+/// Asks the kernel whether bytes can be read, without risk: it copies them to a pipe or says
+/// EFAULT.
 pub struct Prober {
     read: libc::c_int,
     write: libc::c_int,

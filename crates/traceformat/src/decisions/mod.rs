@@ -9,8 +9,8 @@
 //! **Layout.** After the header that every experimental batch has: [`MAGIC`], [`VERSION`], then
 //! records. A record is a kind (one byte), the time since the record before (the first: since the
 //! batch's time), and numbers, all LEB128. Which numbers follow depends on the kind and, in a pick,
-//! on its rule; `code.rs` has the one table. A number that may be absent is one more than it is, or
-//! 0.
+//! on its rule; `code.rs` has the one table. A number that may be absent is one more than it is,
+//! or 0.
 //!
 //! **The order of a queue.** Every queue of goroutines that promises first in, first out has a
 //! number, and counts what is put in and what is taken out, both under its lock. So the goroutine

@@ -139,7 +139,7 @@ pub struct ClockReading {
 
 /// Writes the batch that says how long the trace's ticks are (`frequency`: ticks of a second, not
 /// 0) and what the clocks read. Each generation needs exactly one. Returns the storage and how many
-/// of its bytes are the batch.
+///    of its bytes are the batch.
 ///
 /// # Panics
 /// If the storage has less than 96 bytes.

@@ -39,7 +39,8 @@ fn primes() -> Vec<u32> {
 }
 // ---8<---
 
-/// How many values pass a channel on the way to the last prime: each number, through as many filters as it survives.
+/// How many values pass a channel on the way to the last prime: each number, through as many
+/// filters as it survives.
 fn messages(primes: &[u32]) -> u64 {
     let survives = |n: u32| primes.iter().take_while(|prime| !n.is_multiple_of(**prime)).count() as u64;
     (2..=primes[primes.len() - 1]).map(|n| 1 + survives(n)).sum()

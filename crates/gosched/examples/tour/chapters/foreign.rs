@@ -23,8 +23,7 @@ pub const CHAPTER: Chapter = Chapter {
 const ROUNDS: u32 = 20_000;
 
 fn run(page: &Page, _: bool) -> Check {
-    // ---8<---
-    // A std thread and a goroutine wake each other:
+    // ---8<--- A std thread and a goroutine wake each other:
     let thread = std::thread::spawn(|| {
         let (me, start) = (current(), Instant::now());
         let partner = go(move || {
@@ -43,8 +42,7 @@ fn run(page: &Page, _: bool) -> Check {
     let time = thread.join().ok().and_then(Result::ok).ok_or("thread or goroutine failed")?;
     page.result(format_args!("{} round trips, {} ns each", thousands(ROUNDS), (time / ROUNDS).as_nanos()));
     page.line("");
-    // ---8<---
-    // Async code awaits goroutines:
+    // ---8<--- Async code awaits goroutines:
     let sum = block_on(async {
         let (a, b) = (go(|| 40), go(|| 2));
         Ok(a.await? + b.await?)

@@ -37,7 +37,8 @@ fn count() -> (u32, u32) {
 }
 // ---8<---
 
-// Neither is inlined: the compiler may keep the address of a thread-local across a moving call of the same function.
+// Neither is inlined: the compiler may keep the address of a thread-local across a moving call of
+// the same function.
 #[inline(never)]
 fn step() {
     MINE.set(MINE.get() + 1);

@@ -50,8 +50,7 @@ fn run(page: &Page, _: bool) -> Check {
     page.line("");
     let count = COUNT.lock().map_err(|_| "the mutex is poisoned")?;
     ensure(*count == turns, format!("counted {} of {turns}", *count))?;
-    // ---8<---
-    // The first error of a group; the others see it by the group's context.
+    // ---8<--- The first error of a group; the others see it by the group's context.
     let group = ErrGroup::with_limit(10);
     for n in 1..=100 {
         let ctx = group.context();

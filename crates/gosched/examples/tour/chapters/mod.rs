@@ -1,7 +1,8 @@
 //! The chapters, in the order of the tour.
 //!
-//! A new one: a file here with a `CHAPTER`, a `mod` line and a place in [`CHAPTERS`]. Its `run` is called on the
-//! process's main thread, before the runtime has started; what lies between the file's cut marks is shown as its code.
+//! A new one: a file here with a `CHAPTER`, a `mod` line and a place in [`CHAPTERS`]. Its `run` is
+//! called on the process's main thread, before the runtime has started; what lies between the
+//! file's cut marks is shown as its code.
 
 use std::env;
 use std::io;

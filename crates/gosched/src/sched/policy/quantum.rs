@@ -3,8 +3,8 @@
 //! **Problem.** A thread that loses its P is one more for the kernel to run. With many of them each
 //! goroutine that computes soon loses its P too, and the kernel switches among hundreds of threads.
 //!
-//! **Hook**: the monitor's judgement of a P that runs. The slice grows with the number of those that compute without a P
-//! (`gosched_rules::slice::quantum`).
+//! **Hook**: the monitor's judgement of a P that runs. The slice grows with the number of those
+//! that compute without a P (`gosched_rules::slice::quantum`).
 //!
 //! **Without it** the slice is 10 ms, whatever else runs.
 

@@ -8,7 +8,8 @@
 //! **Hook**: `before_poll`. A P stands still if something is queued in its ring and it has begun no
 //! time slice since an M last looked at it here.
 //!
-//! **Without it** such a ring waits until the network has nothing for a moment, or the monitor takes the P.
+//! **Without it** such a ring waits until the network has nothing for a moment, or the monitor
+//! takes the P.
 
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;

@@ -19,9 +19,9 @@
 //! never blocks on standard error (the reporter writes what it reports). Exceptions are two ends of
 //! the process, whose messages it writes itself: the world is not started again (with a dump), or
 //! there are no stacks. It takes a P that runs a goroutine only while work waits for a P; from an
-//! announced blocking call also when none does, once the call has lasted 10 ms. What it remembers of
-//! a P is in `p/seen.rs`, of an M in `m/stint.rs`; others touch neither, except that the reporter
-//! notes there which stints it has reported.
+//! announced blocking call also when none does, once the call has lasted 10 ms. What it remembers
+//! of a P is in `p/seen.rs`, of an M in `m/stint.rs`; others touch neither, except that the
+//! reporter notes there which stints it has reported.
 
 mod housekeeping;
 mod stint;

@@ -98,8 +98,8 @@ fn hands_its_p_to_a_sleeping_m() {
     });
 }
 
-/// S56, S19: the M comes back to its old P, which nobody took. Before and after: M0 with P0. (If the machine does not run the
-/// thread for a while, the monitor takes the P.)
+/// S56, S19: the M comes back to its old P, which nobody took. Before and after: M0 with P0. (If
+/// the machine does not run the thread for a while, the monitor takes the P.)
 #[test]
 fn comes_back_to_its_old_p() {
     succeeds_in_child("sched::tests::handing::comes_back_to_its_old_p", 1, || {
@@ -114,8 +114,8 @@ fn comes_back_to_its_old_p() {
     });
 }
 
-/// S56, S19: the M comes back to another P, an idle one, because its old one is taken. Before: M0 with P0, P1 idle. Inside:
-/// M1 runs another goroutine with P0. After: M0 with P1.
+/// S56, S19: the M comes back to another P, an idle one, because its old one is taken. Before: M0
+/// with P0, P1 idle. Inside: M1 runs another goroutine with P0. After: M0 with P1.
 #[test]
 fn comes_back_to_an_idle_p() {
     succeeds_in_child("sched::tests::handing::comes_back_to_an_idle_p", 2, || {
@@ -142,7 +142,8 @@ fn comes_back_to_an_idle_p() {
                 })
             });
             let holder = runtime::blocking(|| {
-                // The monitor takes the old P after 10 ms at the latest; it may go idle, too, if the other one ran both.
+                // The monitor takes the old P after 10 ms at the latest; it may go idle, too, if
+                // the other one ran both.
                 while HOLDER.load(Ordering::Acquire).is_null()
                     && SCHED.p(old).unwrap().status() != PStatus::Idle
                 {
@@ -154,7 +155,8 @@ fn comes_back_to_an_idle_p() {
             let now = id_of_p(here()).unwrap();
             assert!(core::ptr::eq(here(), first));
             if let Some(holder) = holder {
-                // If the other one is slow to end, the monitor takes the old P from its holder, too.
+                // If the other one is slow to end, the monitor takes the old P from its holder,
+                // too.
                 assert!(
                     now != old || holder.owner.intr() == Intr::Taken,
                     "the old P is somebody else's: an idle one was to be had"

@@ -77,8 +77,8 @@ fn a_lone_goroutine_and_runnext_are_stolen() {
     sched.stop_spinning(m);
 }
 
-/// S56, S25: an idle P takes from the global queue before it steals. Before: global [4], P0 [4], P1 []. After: P1 runs
-/// one and has [2], global [1], P0 untouched.
+/// S56, S25: an idle P takes from the global queue before it steals. Before: global [4], P0 [4], P1
+/// []. After: P1 runs one and has [2], global [1], P0 untouched.
 #[test]
 fn the_global_queue_comes_before_stealing() {
     let sched = scheduler(2);
@@ -222,8 +222,8 @@ fn the_fairness_tick_takes_exactly_one() {
     assert_eq!((sched.runq_len(), p.ring.len()), (2, 1));
 }
 
-/// S56, S21: a full ring overflows. Before: ring [256], then one more. After: ring [128], global [129] of which none
-/// twice; the next put goes into the ring again.
+/// S56, S21: a full ring overflows. Before: ring [256], then one more. After: ring [128], global
+/// [129] of which none twice; the next put goes into the ring again.
 #[test]
 fn a_full_ring_overflows() {
     let sched = scheduler(1);
@@ -248,8 +248,8 @@ fn a_full_ring_overflows() {
     assert_eq!(seen, expected, "the oldest half and the one that did not fit, each once");
 }
 
-/// S56, S21: a child is born on its parent's P, in `runnext`; the one before it is kicked into the ring. With one P,
-/// one M. After an exit the local queue is next: see `tests/order.rs`.
+/// S56, S21: a child is born on its parent's P, in `runnext`; the one before it is kicked into the
+/// ring. With one P, one M. After an exit the local queue is next: see `tests/order.rs`.
 #[test]
 fn a_child_is_born_on_its_parents_p() {
     succeeds_in_child("sched::tests::pictures::a_child_is_born_on_its_parents_p", 1, || {
@@ -285,8 +285,8 @@ fn creating_a_goroutine_wakes_one_m() {
             drop(crate::go(|| ()));
         }
         child.join().unwrap();
-        // Besides the two that run, one per P may have been caught between giving up its P and going to sleep; and this one's P
-        // may have been taken, if the second M was slow to come.
+        // Besides the two that run, one per P may have been caught between giving up its P and
+        // going to sleep; and this one's P may have been taken, if the second M was slow to come.
         assert!(SCHED.all_m().count() <= 5, "{} Ms for two Ps", SCHED.all_m().count());
     });
 }

@@ -38,8 +38,8 @@ fn the_last_p_is_handed_to_a_watcher() {
     });
 }
 
-/// Two Ms share one CPU, and the network always has something: the one that runs gives way to the one that was stopped in the middle
-/// of a goroutine.
+/// Two Ms share one CPU, and the network always has something: the one that runs gives way to the
+/// one that was stopped in the middle of a goroutine.
 #[test]
 fn an_m_gives_way_on_a_shared_cpu() {
     if !shows(Policy::GiveWay) {

@@ -66,8 +66,8 @@ fn a_refused_wait_goes_on_at_once() {
     });
 }
 
-/// S16: a wake-up that comes between the decision to wait and the parking is not lost: here it comes every time, from
-/// inside the decision.
+/// S16: a wake-up that comes between the decision to wait and the parking is not lost: here it
+/// comes every time, from inside the decision.
 #[test]
 fn a_wake_up_during_parking_is_kept() {
     succeeds_in_child("sched::tests::protocol::a_wake_up_during_parking_is_kept", 1, || {
@@ -86,8 +86,9 @@ fn a_wake_up_during_parking_is_kept() {
     });
 }
 
-/// S10: the loop can turn for ever: every switch to g0 finds the same stack pointer. (The loop itself checks it in test
-/// builds; here it turns a million times, by yielding with nobody else to run.)
+/// S10: the loop can turn for ever: every switch to g0 finds the same stack pointer. (The loop
+/// itself checks it in test builds; here it turns a million times, by yielding with nobody else to
+/// run.)
 #[test]
 fn a_million_rounds_leave_g0_where_it_was() {
     succeeds_in_child("sched::tests::protocol::a_million_rounds_leave_g0_where_it_was", 1, || {
@@ -100,7 +101,8 @@ fn a_million_rounds_leave_g0_where_it_was() {
     });
 }
 
-/// S5, S1: goroutines are listed and inspected while others are created and ended; the scan bit holds them still.
+/// S5, S1: goroutines are listed and inspected while others are created and ended; the scan bit
+/// holds them still.
 #[test]
 fn listing_goes_on_beside_churn() {
     crate::run(|| {

@@ -24,8 +24,8 @@ fn take_p(m: &'static M) -> bool {
     won
 }
 
-/// Takes the P from the M of the calling goroutine, which is in user code, from another thread; or lets the monitor do it,
-/// which may see the goroutine wait for that thread.
+/// Takes the P from the M of the calling goroutine, which is in user code, from another thread; or
+/// lets the monitor do it, which may see the goroutine wait for that thread.
 pub(super) fn lose_p() {
     let m = crate::m::current::current().unwrap();
     std::thread::scope(|s| {
@@ -109,8 +109,8 @@ fn every_call_copes_with_a_lost_p() {
     }
 }
 
-/// D1: without an idle P, a call that does not move leaves the P lost and acts as a foreign thread would; one that moves
-/// waits for its turn.
+/// D1: without an idle P, a call that does not move leaves the P lost and acts as a foreign thread
+/// would; one that moves waits for its turn.
 #[test]
 fn without_an_idle_p_only_moving_calls_wait_for_one() {
     succeeds_in_child("sched::tests::taken::without_an_idle_p_only_moving_calls_wait_for_one", 1, || {
@@ -170,8 +170,8 @@ fn losing_the_p_while_panicking() {
     }
 }
 
-/// D1: takers against goroutines that enter and leave all the time: each piece of work is done once, nothing hangs, and
-/// no more goroutines run with a P than there are Ps.
+/// D1: takers against goroutines that enter and leave all the time: each piece of work is done
+/// once, nothing hangs, and no more goroutines run with a P than there are Ps.
 #[test]
 fn takers_against_busy_goroutines() {
     for procs in [1, 2, 8] {

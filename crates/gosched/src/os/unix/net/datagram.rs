@@ -11,7 +11,8 @@ use gosched_primitives::Direction;
 use super::SocketAddr;
 use crate::net::socket::Socket;
 
-/// A Unix datagram socket, as `std::os::unix::net::UnixDatagram`. Dropping it closes it; the file stays.
+/// A Unix datagram socket, as `std::os::unix::net::UnixDatagram`. Dropping it closes it; the file
+/// stays.
 ///
 /// ```
 /// use gosched::os::unix::net::UnixDatagram;
@@ -82,7 +83,8 @@ impl UnixDatagram {
         Ok((UnixDatagram(Socket::new(a)?), UnixDatagram(Socket::new(b)?)))
     }
 
-    /// Connects to the socket at `path`: from now on [`send`](UnixDatagram::send) goes there. Never moves.
+    /// Connects to the socket at `path`: from now on [`send`](UnixDatagram::send) goes there. Never
+    /// moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -155,7 +157,8 @@ impl UnixDatagram {
         self.0.std().peer_addr()
     }
 
-    /// Receives a datagram; returns its length and its sender. What does not fit into `buf` is lost. A moving call.
+    /// Receives a datagram; returns its length and its sender. What does not fit into `buf` is
+    /// lost. A moving call.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -171,7 +174,8 @@ impl UnixDatagram {
         }
     }
 
-    /// Receives a datagram; returns its length. What does not fit into `buf` is lost. A moving call.
+    /// Receives a datagram; returns its length. What does not fit into `buf` is lost. A moving
+    /// call.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -188,7 +192,8 @@ impl UnixDatagram {
     }
 
     /// Sends a datagram to the socket at `path`. A moving call. (If that socket's queue is full, it
-    /// tries again from time to time: the kernel does not report when another socket's queue has room.)
+    /// tries again from time to time: the kernel does not report when another socket's queue has
+    /// room.)
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;
@@ -307,8 +312,8 @@ impl UnixDatagram {
         self.0.std().take_error()
     }
 
-    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
-    /// Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixDatagram;

@@ -10,7 +10,8 @@ use gosched_primitives::Direction;
 use super::{SocketAddr, UnixStream};
 use crate::net::socket::Socket;
 
-/// A Unix socket that accepts connections, as `std::os::unix::net::UnixListener`. Dropping it closes it; the file stays.
+/// A Unix socket that accepts connections, as `std::os::unix::net::UnixListener`. Dropping it
+/// closes it; the file stays.
 ///
 /// ```
 /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -29,7 +30,8 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file already, even one left by a program that has ended.
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file already, even one left by a
+    /// program that has ended.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -159,8 +161,8 @@ impl UnixListener {
         Incoming { listener: self }
     }
 
-    /// Stops listening, for this handle and all clones, and wakes the waiters: `accept` fails from now on.
-    /// Not in std, whose listener can only be dropped. Never moves.
+    /// Stops listening, for this handle and all clones, and wakes the waiters: `accept` fails from
+    /// now on. Not in std, whose listener can only be dropped. Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};

@@ -1,5 +1,5 @@
-//! Unix sockets, with the names of `std::os::unix::net`: a goroutine waits, not a thread. What [`net`](crate::net) says about
-//! contexts, clones and conversions holds here too.
+//! Unix sockets, with the names of `std::os::unix::net`: a goroutine waits, not a thread. What
+//! [`net`](crate::net) says about contexts, clones and conversions holds here too.
 //!
 //! ```
 //! use gosched::os::unix::net::UnixStream;

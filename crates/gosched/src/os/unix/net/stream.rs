@@ -26,8 +26,8 @@ use crate::runtime;
 pub struct UnixStream(pub(crate) Socket<Std>);
 
 impl UnixStream {
-    /// Connects to the socket at `path`. A moving call: if the listener's queue is full, it waits, in an announced blocking
-    /// call that the context does not cut short.
+    /// Connects to the socket at `path`. A moving call: if the listener's queue is full, it waits,
+    /// in an announced blocking call that the context does not cut short.
     ///
     /// ```
     /// # use gosched::os::unix::net::{UnixListener, UnixStream};
@@ -173,8 +173,8 @@ impl UnixStream {
         Ok(self.0.timeout(Direction::Write))
     }
 
-    /// Sets the mode. In non-blocking mode a call that would wait fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
-    /// Never moves.
+    /// Sets the mode. In non-blocking mode a call that would wait fails with
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) instead. Never moves.
     ///
     /// ```
     /// # use gosched::os::unix::net::UnixStream;
