@@ -401,6 +401,22 @@ fn networks() {
     });
 }
 
+/// What a foreign thread waits with is not freed by its waker, even if the thread ends first. (Seen
+/// to fail: when the waker drops its count itself, with a pause of a millisecond before it does.)
+#[test]
+fn threads_that_end_when_woken() {
+    drive("threads_that_end_when_woken", || {
+        for _ in 0..200 {
+            let (sender, receiver) = bounded::<()>(0);
+            let waits = std::thread::spawn(move || receiver.recv());
+            while sender.try_send(()).is_err() {
+                gosched::yield_now();
+            }
+            waits.join().unwrap().unwrap();
+        }
+    });
+}
+
 /// Calls that block, with the hand-offs and takings that follow; and what looks at the scheduler.
 #[test]
 fn threads() {

@@ -11,7 +11,7 @@
 
 use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use core::task::Waker;
 use core::time::Duration;
 use std::sync::Arc;
@@ -124,6 +124,9 @@ pub(crate) struct ThreadParker {
     note: Note,
     /// Whether [`FOREIGN`] counts it. Written under that lock.
     counted: AtomicBool,
+    /// The count of this parker that its waker has left to the thread ([`ThreadParker::wake`]).
+    /// Written under the lock of [`FOREIGN`].
+    left: AtomicPtr<ThreadParker>,
     pub(crate) token: TokenWord,
     pub(crate) id: u64,
     pub(crate) name: Option<Box<str>>,
@@ -160,6 +163,7 @@ impl ThreadParker {
         Arc::new(ThreadParker {
             note: Note::new(),
             counted: AtomicBool::new(false),
+            left: AtomicPtr::new(core::ptr::null_mut()),
             token: TokenWord::new(id),
             id,
             name,
@@ -214,7 +218,7 @@ impl ThreadParker {
     /// `sched/park.rs`).
     pub(crate) fn sleep_counted(&self) {
         self.note.sleep();
-        self.note.clear();
+        self.woken();
     }
 
     /// Counts the thread as waiting without limit, unless it was woken already. Returns whether it
@@ -235,19 +239,56 @@ impl ThreadParker {
     pub(crate) fn sleep_timeout(&self, limit: Duration) -> Wake {
         let wake = self.note.sleep_timeout(limit);
         if wake == Wake::Woken {
-            self.note.clear();
+            self.woken();
         }
         wake
     }
 
-    pub(crate) fn wake(&self) {
+    /// The thread was woken: drops what its waker has left to it, once that is through with it.
+    fn woken(&self) {
+        self.note.clear();
+        // What was left was written before the note was woken, which this thread has seen.
+        if self.left.load(Ordering::Relaxed).is_null() {
+            return;
+        }
+        let left = {
+            let _waker_is_through = FOREIGN.lock();
+            self.left.swap(core::ptr::null_mut(), Ordering::Relaxed)
+        };
+        // SAFETY: `wake` made it of an `Arc`, and it was taken out here.
+        drop(unsafe { Arc::from_raw(left) });
+    }
+
+    /// Ends the thread's wait. This count of the parker goes to the thread, which drops it: should
+    /// the thread end at once, it would be the last one, and inside the runtime nothing may be freed.
+    pub(crate) fn wake(self: Arc<ThreadParker>) {
+        let parker = Arc::into_raw(self);
+        // SAFETY: the count that the pointer stands for is dropped by the thread, which first takes
+        // the lock that `notify` holds while it uses the pointer.
+        unsafe { ThreadParker::notify(parker, parker) }
+    }
+
+    /// As [`wake`](ThreadParker::wake), by a caller that keeps its count.
+    pub(crate) fn unpark(&self) {
+        // SAFETY: `self` outlives the call.
+        unsafe { ThreadParker::notify(self, core::ptr::null()) }
+    }
+
+    /// # Safety
+    /// `parker` is valid until [`FOREIGN`] was unlocked.
+    unsafe fn notify(parker: *const ThreadParker, left: *const ThreadParker) {
         let mut foreign = FOREIGN.lock();
-        if self.counted.swap(false, Ordering::Relaxed) {
+        // SAFETY: by contract; the reference is not used after this block.
+        let parker = unsafe { &*parker };
+        if !left.is_null() {
+            parker.left.store(left.cast_mut(), Ordering::Relaxed);
+        }
+        if parker.counted.swap(false, Ordering::Relaxed) {
             foreign.waiting -= 1;
             foreign.changes += 1;
         }
         // Under the lock: a thread that is counted has not been woken.
-        self.note.wake();
+        parker.note.wake();
     }
 }
 

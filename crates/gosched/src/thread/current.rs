@@ -107,7 +107,7 @@ impl Thread {
             }
             Repr::Foreign(parker) => {
                 if parker.token.unpark(parker.id) == Unpark::Wake {
-                    parker.wake();
+                    parker.unpark();
                 }
             }
         }

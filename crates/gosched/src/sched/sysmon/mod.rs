@@ -388,7 +388,7 @@ mod tests {
                         BRIEFLY
                     };
                     assert_eq!(sleep_after(counts_in, &place), Wake::Woken);
-                    foreign.wake();
+                    foreign.unpark();
                     foreign.sleep_counted();
                     await_calm();
                     let takes_a_p = || {
