@@ -161,7 +161,8 @@ fn rules_are_called_where_their_table_says() {
     }
 }
 
-/// The lines of a file that are only a comment and too long, without those in code fences and tables.
+/// The lines of a file that are only a comment and too long, without those in code fences and
+/// tables.
 fn long_comments(text: &str) -> Vec<(usize, String)> {
     let mut fenced = false;
     let mut found = Vec::new();

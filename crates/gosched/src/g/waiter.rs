@@ -260,7 +260,8 @@ impl ThreadParker {
     }
 
     /// Ends the thread's wait. This count of the parker goes to the thread, which drops it: should
-    /// the thread end at once, it would be the last one, and inside the runtime nothing may be freed.
+    /// the thread end at once, it would be the last one, and inside the runtime nothing may be
+    /// freed.
     pub(crate) fn wake(self: Arc<ThreadParker>) {
         let parker = Arc::into_raw(self);
         // SAFETY: the count that the pointer stands for is dropped by the thread, which first takes
