@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::{child, within};
@@ -10,7 +11,7 @@ use gosched::chan::{
     Receiver, RecvTimeoutError, Select, SelectedOperation, SendTimeoutError, Sender, TryRecvError,
     TrySendError, bounded, unbounded,
 };
-use gosched::{go, select};
+use gosched::{go, select, yield_now};
 
 const CAPACITIES: [Option<usize>; 5] = [Some(0), Some(1), Some(7), Some(128), None];
 
@@ -153,13 +154,21 @@ fn foreign_threads_alone() {
 fn ten_thousand_wait_at_once() {
     child("ten_thousand_wait_at_once", || {
         gosched::run(|| {
+            static BEGUN: AtomicUsize = AtomicUsize::new(0);
             let (s, r) = bounded(0);
             let receivers: Vec<_> = (0..10_000)
                 .map(|_| {
                     let r = r.clone();
-                    go(move || r.recv().unwrap())
+                    go(move || {
+                        BEGUN.fetch_add(1, Ordering::Relaxed);
+                        r.recv().unwrap()
+                    })
                 })
                 .collect();
+            // To look at all of them takes a while: not before they are nearly there.
+            while BEGUN.load(Ordering::Relaxed) < 10_000 {
+                yield_now();
+            }
             common::until_waiting("chan receive", 10_000);
             let expected = (0..10_000u64).sum();
             (0..10_000u64).for_each(|n| s.send(n).unwrap());
