@@ -344,14 +344,16 @@ fn turns(call: Make) -> Vec<Duration> {
 }
 
 /// Fails if a loop of one of these calls computes for longer between two turns of another
-/// goroutine, in the median: than `gives_way` for moving calls, than 100 ms for the others, which
-/// lose their P.
+/// goroutine, in the (lower) median: than `gives_way` for moving calls, than 500 ms for the others.
+/// These lose their P, which happens once, if they never enter the runtime: then there are one or
+/// two turns to judge, in which other processes may have had the CPUs meanwhile.
 fn expect_turns(gives_way: Duration, names: impl Fn(&str) -> bool) {
     for (name, kind, call) in CALLS.iter().filter(|call| names(call.0)) {
         let turns = turns(*call);
-        let bound = if *kind == Moves { gives_way } else { Duration::from_millis(100) };
+        let bound = if *kind == Moves { gives_way } else { Duration::from_millis(500) };
         println!("{name}: {turns:?}");
-        assert!(turns.get(turns.len() / 2).is_none_or(|median| *median < bound), "{name}: {turns:?}");
+        let median = turns.get(turns.len().saturating_sub(1) / 2);
+        assert!(median.is_none_or(|median| *median < bound), "{name}: {turns:?}");
     }
 }
 
