@@ -43,17 +43,26 @@ const MANY: usize = if cfg!(debug_assertions) { 20_000 } else { 300_000 };
 
 /// Does `round` once to warm up, then `rounds` times: then no more bytes are in use than before
 /// (but for a thread that was made meanwhile), and the process has grown by less than a tenth of
-/// what a leak of 16 bytes each would make, or 2 MiB if that is more.
+/// what a leak of 16 bytes each would make, or 2 MiB if that is more. A leak grows by as much every
+/// time; a timer heap that becomes larger than ever, because more goroutines than before were on
+/// its P, does so a few times at most. So there are several tries.
 fn leaves_nothing(rounds: usize, each: usize, mut round: impl FnMut()) {
+    const TRIES: usize = 4;
     round();
-    let before = (IN_USE.load(Ordering::Relaxed), resident());
-    for _ in 0..rounds {
-        round();
+    let mut growths = Vec::new();
+    while growths.len() < TRIES {
+        let before = (IN_USE.load(Ordering::Relaxed), resident());
+        for _ in 0..rounds {
+            round();
+        }
+        let bytes = IN_USE.load(Ordering::Relaxed) - before.0;
+        let grown = resident().saturating_sub(before.1);
+        if bytes < 50_000 && grown < (rounds * each * 16 / 10).max(2 << 20) {
+            return;
+        }
+        growths.push((bytes, grown));
     }
-    let bytes = IN_USE.load(Ordering::Relaxed) - before.0;
-    let grown = resident().saturating_sub(before.1);
-    assert!(bytes < 50_000, "{bytes} bytes are left in use");
-    assert!(grown < (rounds * each * 16 / 10).max(2 << 20), "the process has grown by {grown} bytes");
+    panic!("bytes in use, and what the process has grown by: {growths:?}");
 }
 
 /// Contexts that were derived and dropped, a million in all (100,000 in a debug build), leave
