@@ -330,7 +330,9 @@ fn unwinding_without_a_p() {
 /// slice grows with the number that compute without a P. No sleeper waits behind all the loops that
 /// have not run yet (that would be two seconds): what was woken comes first, by the policy
 /// `pressure`. An OS thread that sleeps beside them, and the time that all the loops take, show
-/// what the machine adds.
+/// what the machine adds. The middle one of three runs is judged: if other processes keep the
+/// monitor from a CPU for longer than a loop takes, it finds nobody computing, and the loops go
+/// first as in Go. (A trace has shown that, 2026-11-19.)
 #[test]
 fn many_loops_delay_nobody_for_long() {
     const NAP: Duration = Duration::from_millis(1);
@@ -365,10 +367,16 @@ fn many_loops_delay_nobody_for_long() {
         });
         println!("system: {}", system.join().unwrap().as_millis());
     };
-    let outcome = child("many_loops_delay_nobody_for_long", body).procs(2).limit(LIMIT).run().ok();
-    let value = |key| outcome.value(key).parse::<u64>().unwrap();
-    assert!(value("threads") < 50, "{} threads for 200 loops", value("threads"));
-    let (worst, system, loops) = (value("worst"), value("system"), value("all loops"));
+    let mut runs: Vec<_> = (0..3)
+        .map(|_| {
+            let outcome = child("many_loops_delay_nobody_for_long", body).procs(2).limit(LIMIT).run().ok();
+            let value = |key| outcome.value(key).parse::<u64>().unwrap();
+            assert!(value("threads") < 50, "{} threads for 200 loops", value("threads"));
+            (value("worst"), value("system"), value("all loops"))
+        })
+        .collect();
+    runs.sort();
+    let (worst, system, loops) = runs[1];
     if shows("pressure") {
         let said = format!("{worst} ms late; a thread that only sleeps was {system} ms late");
         assert!(worst < 200 + 3 * system || worst < loops / 4, "{said}; all the loops took {loops} ms");
