@@ -13,6 +13,7 @@
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 
 use crate::sys::{process, stderr};
 
@@ -96,8 +97,20 @@ pub(crate) fn die(args: fmt::Arguments<'_>) -> ! {
     end()
 }
 
+/// What is still done before the process ends after a fatal error: in any state of the process, and
+/// for a limited time.
+static BEFORE_END: OnceLock<fn()> = OnceLock::new();
+
+/// Sets what is done before the process ends after a fatal error.
+pub(crate) fn before_end(f: fn()) {
+    BEFORE_END.get_or_init(|| f);
+}
+
 /// Ends the process after a fatal error was printed.
 pub(crate) fn end() -> ! {
+    if let Some(f) = BEFORE_END.get() {
+        f();
+    }
     process::exit_at_once(EXIT_STATUS)
 }
 

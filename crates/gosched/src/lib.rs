@@ -103,6 +103,8 @@ mod p;
 #[allow(unsafe_code)]
 mod panics;
 pub mod process;
+#[allow(unsafe_code)]
+mod recorder;
 pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
@@ -116,6 +118,9 @@ pub mod thread;
 pub mod time;
 #[allow(unsafe_code)]
 mod timers;
+pub mod trace;
+#[allow(unsafe_code)]
+mod tracer;
 
 #[doc = include_str!("soundness.md")]
 pub mod soundness {}

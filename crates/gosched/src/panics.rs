@@ -26,6 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::fatal::say;
 use crate::m::current;
+use crate::recorder;
 
 /// Installs our hook, which calls the one that was there. A hook that the user installs later
 /// replaces both.
@@ -40,6 +41,7 @@ pub(crate) fn install_hook() {
         let _turn = PrintTurn::take();
         name_goroutine();
         previous(info);
+        recorder::raise_alarm();
     }));
 }
 

@@ -55,6 +55,11 @@ const SAME: &[Same] = &[
         files: &["switch/src/arch/blank.rs", "switch/src/arch/x86_64.rs"],
         reason: "one for each architecture, of which one is compiled",
     },
+    Same {
+        name: "Trace",
+        files: &["gosched/src/trace/mod.rs", "sim/src/trace.rs"],
+        reason: "public: Go's name; in the simulator what happened to the jobs of a small example",
+    },
     Same { name: "G", files: &["gosched/src/g/mod.rs", "sim/src/gmp/machine.rs"], reason: MODEL },
     Same { name: "P", files: &["gosched/src/p/mod.rs", "sim/src/gmp/machine.rs"], reason: MODEL },
     Same { name: "Ring", files: &["primitives/src/ring.rs", "sim/src/gmp/ring.rs"], reason: MODEL },

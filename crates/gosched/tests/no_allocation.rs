@@ -89,6 +89,10 @@ fn drive(test: &'static str, body: fn()) {
             assert!(CALLS.load(Ordering::Relaxed) > 0, "nobody watches");
         };
         child(test, run).procs(procs).run().ok();
+        if procs == 2 {
+            // And while all of it is recorded.
+            child(test, run).procs(procs).env("GOSCHED_TRACE", "/dev/null").run().ok();
+        }
     }
 }
 

@@ -7,10 +7,8 @@ use common::threads;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use gosched::go;
-use gosched::runtime::checkpoint;
 use gosched::thread::{self, JoinHandle};
 
 /// Counts allocations and deallocations.
@@ -150,21 +148,11 @@ fn no_system_call() {
     }
     let child = common::child("no_system_call", || {
         gosched::run(|| {
-            let mut handles = Vec::with_capacity(100);
+            let mut handles = Vec::with_capacity(1000);
             (0..200).for_each(|_| round(&mut handles));
-            // The queues for goroutines that were preempted, or wait behind those, map memory at
-            // their first use. On a busy machine that could come after the filter, so it is forced
-            // here.
-            let hog = go(|| {
-                let start = Instant::now();
-                while start.elapsed() < Duration::from_millis(100) {
-                    checkpoint();
-                }
-            });
-            while !hog.is_finished() {
-                round(&mut handles);
-            }
-            hog.join().unwrap();
+            // Enough headers and places in queues, wherever they are cached later.
+            (0..1000).for_each(|_| handles.push(go(|| 7)));
+            handles.drain(..).for_each(|handle| assert_eq!(handle.join().unwrap(), 7));
             forbid_system_calls();
             if common::arg() == "break the rule" {
                 std::thread::yield_now();
@@ -179,8 +167,10 @@ fn no_system_call() {
         });
     });
     // When the kernel keeps the thread off its CPU for so long that the monitor takes its P, the
-    // policy `time_slices` asks for another slice, which is a system call.
-    let child = child.procs(1).env("GOSCHED_DEBUG", "policy.time_slices=0");
+    // policy `time_slices` asks for another slice, which is a system call; the other two put
+    // goroutines into queues of their own, which map memory at their first use.
+    let off = "policy.time_slices=0,policy.preempted_last=0,policy.pressure=0";
+    let child = child.procs(1).env("GOSCHED_DEBUG", off);
     let outcome = child.clone().arg("keep the rule").run().ok();
     assert_eq!(outcome.value("survived"), "yes");
     // The filter works: it catches sched_yield, number 24.

@@ -11,6 +11,8 @@
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_void};
+use core::ptr::NonNull;
+use std::ffi::CString;
 
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, FrameDescriptionEntry, NativeEndian, Register, RegisterRule,
@@ -24,14 +26,14 @@ type Reader<'a> = gimli::EndianSlice<'a, NativeEndian>;
 
 /// The register from which the end of a frame is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Base {
+pub(crate) enum Base {
     Sp,
     Bp,
 }
 
 /// Where the caller's value of a register is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Saved {
+pub(crate) enum Saved {
     /// Still in its register.
     Kept,
     /// At this distance from the frame's upper end.
@@ -42,7 +44,7 @@ pub(super) enum Saved {
 
 /// How the caller is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// The frame ends `offset` above `base`; `bp` and `pc` say where the caller's frame pointer and
     /// program counter are. A program counter that is `Kept` is in the link register.
     Step { base: Base, offset: isize, bp: Saved, pc: Saved },
@@ -216,6 +218,84 @@ fn saved(rule: Option<RegisterRule<usize>>) -> Saved {
         None | Some(RegisterRule::SameValue) => Saved::Kept,
         Some(RegisterRule::Offset(offset)) => Saved::At(offset as isize),
         _ => Saved::Lost,
+    }
+}
+
+/// The modules that are loaded, kept from being unloaded: what is known of an address can be looked
+/// up without the loader's lock, and without allocating.
+pub(crate) struct PinnedModules {
+    modules: Vec<Module<'static>>,
+    pins: Vec<NonNull<c_void>>,
+    context: UnwindContext<usize>,
+    /// How many modules were loaded and unloaded before.
+    changes: (u64, u64),
+}
+
+// SAFETY: the pins are the loader's handles, which belong to no thread.
+unsafe impl Send for PinnedModules {}
+
+/// How many modules were loaded and unloaded so far.
+fn changes() -> (u64, u64) {
+    let mut changes = (0, 0);
+    each_module(&mut |info| {
+        changes = (info.dlpi_adds, info.dlpi_subs);
+        Walk::Stop
+    });
+    changes
+}
+
+impl PinnedModules {
+    pub(crate) fn new() -> PinnedModules {
+        let changes = changes();
+        let mut names: Vec<CString> = Vec::new();
+        each_module(&mut |info| {
+            if !info.dlpi_name.is_null() {
+                // SAFETY: the loader's description is correct.
+                names.push(unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned());
+            }
+            Walk::On
+        });
+        let pin = |name: &CString| {
+            // SAFETY: counts a module that is loaded once more, and loads none.
+            NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) })
+        };
+        let pins: Vec<_> = names.iter().filter_map(pin).collect();
+        let mut modules = Vec::new();
+        each_module(&mut |info| {
+            // SAFETY: the loader's description is correct. The program itself and the kernel's
+            // module are never unloaded; the others are pinned, or were loaded since and are passed
+            // over.
+            unsafe {
+                let name = if info.dlpi_name.is_null() { c"" } else { CStr::from_ptr(info.dlpi_name) };
+                if names.iter().any(|pinned| pinned.as_c_str() == name) {
+                    let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+                    modules.push(Module { base: info.dlpi_addr as usize, file: c"", headers });
+                }
+            }
+            Walk::On
+        });
+        PinnedModules { modules, pins, context: UnwindContext::new(), changes }
+    }
+
+    /// Whether modules were loaded or unloaded since.
+    pub(crate) fn are_out_of_date(&self) -> bool {
+        changes() != self.changes
+    }
+
+    /// What is known of the code at `address`, which lies inside an instruction.
+    pub(crate) fn rule_at(&mut self, address: usize) -> Rule {
+        let module = self.modules.iter().find(|module| module.bytes_from(address).is_some());
+        let place = module.and_then(|module| module.place(address, &mut self.context));
+        place.map_or(Rule::None, |place| place.rule)
+    }
+}
+
+impl Drop for PinnedModules {
+    fn drop(&mut self) {
+        for pin in &self.pins {
+            // SAFETY: the handle is ours, and closed once.
+            unsafe { libc::dlclose(pin.as_ptr()) };
+        }
     }
 }
 

@@ -38,9 +38,11 @@ mod symtab;
 mod text;
 mod unwind;
 
-pub(crate) use overview::{Books, Overview};
+pub(crate) use cfi::{Base, PinnedModules, Rule, Saved};
+pub(crate) use overview::{Books, Overview, scheduler};
 pub(crate) use report::{deadlock, forked, stacks, stall, start, warn};
 pub(crate) use stall::Stall;
+pub(crate) use symbols::{StackCall, Symbols};
 
 /// The most bytes of a stack that are copied, from its innermost frame on.
 const MAX_COPIED: usize = 256 * 1024;

@@ -17,6 +17,9 @@ pub(crate) trait Overview: Sync {
     /// All Ms that have a thread.
     fn ms(&self) -> Box<dyn Iterator<Item = &'static M> + '_>;
 
+    /// All Ms, also those without a thread.
+    fn every_m(&self) -> Box<dyn Iterator<Item = &'static M> + '_>;
+
     /// All Ps there ever were.
     fn ps(&self) -> Box<dyn Iterator<Item = &'static P> + '_>;
 
@@ -44,6 +47,6 @@ pub(super) fn set_scheduler(scheduler: &'static dyn Overview) {
 }
 
 /// The scheduler, if it has started.
-pub(super) fn scheduler() -> Option<&'static dyn Overview> {
+pub(crate) fn scheduler() -> Option<&'static dyn Overview> {
     SCHEDULER.get().copied()
 }

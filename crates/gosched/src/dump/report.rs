@@ -32,6 +32,7 @@ use super::snapshot::OwnStack;
 use super::stall::{Stall, Stalled, ToldPlaces};
 use super::text::Dumper;
 use crate::fatal::{end, offer_stderr, write_stderr};
+use crate::recorder;
 use crate::sys::handler::{self, Unhandled};
 use crate::sys::thread::{self, Defaults};
 use crate::sys::{errno, process};
@@ -111,6 +112,7 @@ pub(crate) fn deadlock() -> ! {
 
 /// Reports a goroutine that has held its thread too long. By the monitor.
 pub(crate) fn stall(stall: Stall) {
+    recorder::raise_alarm();
     STALLED.put(stall);
     want(STALLS);
 }

@@ -14,11 +14,11 @@ use super::symtab::Symtabs;
 
 /// One call in a stack.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct StackCall {
+pub(crate) struct StackCall {
     /// Demangled, without its hash; for code without a name its address.
-    pub(super) function: String,
+    pub(crate) function: String,
     /// File and line, where they are known.
-    pub(super) place: Option<String>,
+    pub(crate) place: Option<String>,
     kind: CodeOwner,
 }
 
@@ -35,23 +35,23 @@ impl StackCall {
 }
 
 /// The calls at each address that was asked for.
-pub(super) struct Symbols {
+pub(crate) struct Symbols {
     known: Map<usize, Rc<[Rc<StackCall>]>>,
     symtabs: Symtabs,
 }
 
 impl Symbols {
-    pub(super) fn new() -> Symbols {
+    pub(crate) fn new() -> Symbols {
         Symbols { known: Map::default(), symtabs: Symtabs::new() }
     }
 
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.known.clear();
         self.symtabs.forget();
     }
 
     /// The calls that are shown of a stack with these frames.
-    pub(super) fn calls(&mut self, frames: &[usize]) -> Vec<Rc<StackCall>> {
+    pub(crate) fn calls(&mut self, frames: &[usize]) -> Vec<Rc<StackCall>> {
         let mut calls = Vec::new();
         for address in frames {
             let symtabs = &mut self.symtabs;

@@ -14,9 +14,9 @@ use core::task::{Context, Poll};
 
 use crate::runtime;
 
+use crate::sched::task::BlockedTask;
 #[cfg(feature = "hyper")]
 use crate::sched::task::Closing;
-use crate::sched::task::Task;
 
 /// Runs a future to its end. While the future waits, the goroutine is parked, and its thread runs
 /// others.
@@ -36,7 +36,7 @@ use crate::sched::task::Task;
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let task = Task::new();
+    let task = BlockedTask::new();
     #[cfg(feature = "hyper")]
     let _closing = Closing(&task);
     let waker = task.waker();

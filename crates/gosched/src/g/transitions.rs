@@ -22,7 +22,8 @@ use gosched_primitives::{Parked, Readied, Scan, Status};
 
 use super::G;
 use crate::fatal::fatal;
-use crate::m::M;
+use crate::m::{M, current};
+use crate::recorder::{self, Goroutine, StopReason};
 
 impl G {
     /// The status now; it may change at once.
@@ -44,6 +45,10 @@ impl G {
         let before = self.status.get();
         debug_assert!(matches!(before, Status::Idle | Status::Dead), "{before:?}");
         self.change(before, Status::Runnable, "newproc");
+        if recorder::is_on() {
+            let begins = self.created_at.get().map_or(0, recorder::stack_of_place);
+            recorder::go_create(current::recorder(), self.as_traced(), begins, G::traced_stack());
+        }
     }
 
     /// It runs on `m` from here on. Called by that M's worker, which took it from a queue.
@@ -51,6 +56,9 @@ impl G {
     pub(crate) fn execute(&self, m: &'static M) {
         self.change(Status::Runnable, Status::Running, "execute");
         self.set_m(Some(m));
+        if recorder::is_on() {
+            recorder::go_start(&m.recorder, self.as_traced());
+        }
     }
 
     /// It is about to wait: from here on a `ready` may come, and leaves a mark. Called by the
@@ -59,12 +67,19 @@ impl G {
     #[inline]
     pub(crate) fn park(&self) {
         self.change(Status::Running, Status::Parking, "park");
+        if recorder::is_on() {
+            recorder::go_block(current::recorder(), &self.traced, self.reason().string(), G::traced_stack());
+        }
     }
 
     /// There is nothing to wait for after all. Called by the goroutine; nobody knows its waiter.
     #[inline]
     pub(crate) fn stay(&self) {
         self.change(Status::Parking, Status::Running, "park");
+        if recorder::is_on() {
+            recorder::go_unblock(current::recorder(), self.as_traced(), 0);
+            recorder::go_start(current::recorder(), self.as_traced());
+        }
     }
 
     /// It waits, with its registers saved; or it was readied meanwhile, and is to be queued. Called
@@ -78,6 +93,10 @@ impl G {
     #[doc(alias = "goready")]
     #[inline]
     pub(crate) fn ready(&self) -> Readied {
+        // Before the change: if the goroutine is still parking, its M queues it from then on.
+        if recorder::is_on() {
+            recorder::go_unblock(current::recorder(), self.as_traced(), G::traced_stack());
+        }
         self.status.ready().unwrap_or_else(|found| self.bad_status("ready", found))
     }
 
@@ -92,6 +111,9 @@ impl G {
     #[inline]
     pub(crate) fn enter_syscall(&self) {
         self.change(Status::Running, Status::Blocking, "entersyscall");
+        if recorder::is_on() {
+            recorder::call_begin(current::recorder(), G::traced_stack());
+        }
     }
 
     /// Its announced blocking call is over. Called by the goroutine.
@@ -107,6 +129,9 @@ impl G {
     pub(crate) fn destroy(&self) {
         self.change(Status::Running, Status::Dead, "goexit");
         self.set_m(None);
+        if recorder::is_on() {
+            recorder::go_detach(current::recorder(), &self.traced);
+        }
     }
 
     /// Its end needs user code: it runs once more. Called by the goroutine, before the header can
@@ -114,6 +139,23 @@ impl G {
     pub(crate) fn revive(&self, m: &'static M) {
         self.set_m(Some(m));
         self.change(Status::Dead, Status::Running, "goexit");
+        if recorder::is_on() {
+            recorder::go_revive(&m.recorder, &self.traced);
+        }
+    }
+
+    /// It is about to leave its M, to be queued: [`gosched`](G::gosched) follows, when its
+    /// registers are saved. Called by the goroutine.
+    #[inline]
+    pub(crate) fn record_stop(&self, reason: StopReason) {
+        if recorder::is_on() {
+            recorder::go_stop(current::recorder(), &self.traced, reason, G::traced_stack());
+        }
+    }
+
+    /// Its number and what the trace knows of it.
+    pub(crate) fn as_traced(&self) -> Goroutine<'_> {
+        Goroutine { id: self.id(), word: &self.traced }
     }
 
     #[inline]

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use gosched_primitives::{Claim, Lock, Note, Outcome, TokenWord, Wake};
 
 use super::G;
+use crate::recorder;
 
 /// Why a goroutine waits, in Go's words where Go has one (S48).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +74,16 @@ impl WaitReason {
     /// The reason of this number.
     pub(crate) fn from_u8(n: u8) -> WaitReason {
         WaitReason::ALL.get(usize::from(n)).map_or(WaitReason::None, |(reason, _)| *reason)
+    }
+
+    /// The number of its text in a trace.
+    pub(crate) fn string(self) -> u64 {
+        recorder::wait_reason(self as u8)
+    }
+
+    /// All texts, with their numbers in a trace.
+    pub(crate) fn strings() -> impl Iterator<Item = (u64, &'static str)> {
+        WaitReason::ALL.into_iter().map(|(reason, text)| (reason.string(), text))
     }
 
     /// As shown in brackets by a dump.

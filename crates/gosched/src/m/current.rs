@@ -8,6 +8,7 @@
 use core::cell::Cell;
 
 use super::M;
+use crate::recorder::{Block, OTHERS};
 
 thread_local! {
     static CURRENT: Cell<Option<&'static M>> = const { Cell::new(None) };
@@ -19,6 +20,12 @@ pub(crate) fn current() -> Option<&'static M> {
     // SAFETY: an empty statement; not `pure`, so that two calls are two loads.
     unsafe { core::arch::asm!("", options(nomem, nostack, preserves_flags)) };
     CURRENT.get()
+}
+
+/// The calling thread's stream in a trace.
+#[cold]
+pub(crate) fn recorder() -> &'static Block {
+    current().map_or(&OTHERS, |m| &m.recorder)
 }
 
 /// Makes this thread an M's, or (after a fork) nobody's.

@@ -25,6 +25,7 @@ use gosched_switch::{Gobuf, Stack};
 
 use crate::g::G;
 use crate::p::{OwnedP, P, PMailbox, Slice};
+use crate::recorder::Block;
 use crate::sys::signal::AlternateStack;
 use probe::Probe;
 use stint::Stint;
@@ -109,6 +110,8 @@ pub(crate) struct M {
     tid: AtomicI32,
     /// A [`Life`].
     life: AtomicU32,
+    /// Its stream in a trace.
+    pub(crate) recorder: Block,
 }
 
 /// What only an M's thread uses, inside the runtime.
@@ -191,6 +194,7 @@ impl M {
             id,
             tid: AtomicI32::new(0),
             life: AtomicU32::new(Life::New as u32),
+            recorder: Block::new(id),
         }))
     }
 

@@ -27,6 +27,7 @@ use super::{FirstThread, Life, M, MOwn};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::p::{OwnedP, Resting};
+use crate::recorder::{self, Goroutine, Theft};
 use crate::sys::signal::AlternateStack;
 use crate::sys::{cpu, thread};
 
@@ -140,6 +141,9 @@ impl Worker {
     #[doc(alias = "acquirep")]
     pub(crate) fn acquire_p(&mut self, mut p: OwnedP) {
         p.start(self.m());
+        if recorder::is_on() {
+            recorder::proc_start(&self.m.recorder, p.id, &p.shared().traced, self.traced_g());
+        }
         p.note_cpu(cpu::current());
         self.m.0.set_p(Some(p.shared()));
         if self.m.owner.found() == Intr::Taken {
@@ -148,13 +152,18 @@ impl Worker {
         self.p = Some(p);
     }
 
-    /// As [`acquire_p`](Worker::acquire_p), for the P that this M had before its blocking call, and
-    /// that `m.p` still names.
+    /// Tries to get back the P that this M had before its blocking call, and that `m.p` still
+    /// names. Returns whether it did.
     #[inline]
-    pub(crate) fn reacquire_p(&mut self, mut p: OwnedP) {
-        debug_assert!(self.m.p().is_some_and(|named| core::ptr::eq(named, p.shared())));
+    pub(crate) fn reacquire_p(&mut self) -> bool {
+        let attempt = recorder::is_on().then(|| Theft::from_call(&self.m().recorder)).flatten();
+        let Some(mut p) = self.m.p().and_then(|p| p.win(Resting::Blocking)) else { return false };
         p.start(self.m());
+        if let Some(attempt) = attempt {
+            recorder::call_end(attempt, p.id, &p.shared().traced, self.traced_g());
+        }
         self.p = Some(p);
+        true
     }
 
     /// Takes the P from the worker, which then has none.
@@ -163,7 +172,16 @@ impl Worker {
         let mut p = self.p.take()?;
         self.m.0.set_p(None);
         p.stop();
+        if recorder::is_on() {
+            recorder::proc_stop(&self.m.recorder);
+        }
         Some(p)
+    }
+
+    /// The goroutine on this M, for a trace.
+    #[cold]
+    fn traced_g(&self) -> Option<Goroutine<'static>> {
+        self.m.cur_g().map(G::as_traced)
     }
 
     /// Lets go of the P for an announced blocking call. `m.p` still names it, so that the M tries

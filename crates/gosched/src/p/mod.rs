@@ -17,6 +17,7 @@ use gosched_switch::StackCache;
 
 use crate::g::G;
 use crate::m::M;
+use crate::recorder::ProcRecord;
 use crate::timers::TimerHeap;
 pub(crate) use gosched_rules::batch::RING;
 pub(crate) use gosched_rules::pick::Slice;
@@ -53,6 +54,8 @@ pub(crate) struct P {
     /// How many goroutines were created and ended on this P; read by `num_goroutine`.
     pub(crate) created: AtomicU64,
     pub(crate) ended: AtomicU64,
+    /// What the trace knows of it.
+    pub(crate) traced: ProcRecord,
     pub(crate) timers: TimerHeap,
     pub(crate) next: NextSlot<G>,
     /// How many Gs in a row this P has itself run from `runnext`, up to a limit
@@ -144,6 +147,7 @@ impl P {
             seen: SeenP::new(),
             created: AtomicU64::new(0),
             ended: AtomicU64::new(0),
+            traced: ProcRecord::new(),
             timers: TimerHeap::new(),
             next: NextSlot::new(),
             trust: AtomicU32::new(gosched_rules::trust::NONE),

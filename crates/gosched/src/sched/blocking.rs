@@ -13,7 +13,6 @@
 use super::{SCHED, policy, schedule};
 use crate::g::G;
 use crate::m::{Post, Worker};
-use crate::p::Resting;
 use crate::sys::errno;
 
 /// "I am in an announced blocking call." Leaves it when dropped, also by a panic.
@@ -73,8 +72,7 @@ pub(super) fn reenter(mut worker: Worker) {
 pub(super) fn leave(mut worker: Worker, g: &'static G) -> Worker {
     g.exit_syscall();
     worker.m().owner.clear_blocking();
-    if let Some(p) = worker.m().p().and_then(|p| p.win(Resting::Blocking)) {
-        worker.reacquire_p(p);
+    if worker.reacquire_p() {
         return worker;
     }
     SCHED.count_back_from_call();

@@ -12,7 +12,7 @@
 //!   an M that is still asleep) and given back when the search ends, or when no M can be started.
 
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{Ordering, fence};
 
 use gosched_primitives::{Idle, LastSpinner, Spinning};
 use gosched_rules::wake::{HandOff, TakenP, are_all_idle, hand_off, nobody_would_look};
@@ -202,6 +202,9 @@ impl Sched {
                 Err(now) => first = now,
             }
         }
+        // ORDERING: SeqCst pairs with the fences in `recorder`: the tracer, which has begun a new
+        // generation, sees this M, or the M sees that generation.
+        fence(Ordering::SeqCst);
     }
 
     /// The thread of the worker's M ends (S51): the M is kept for another one. Called by that

@@ -7,8 +7,9 @@ use core::sync::atomic::Ordering;
 
 use super::Sched;
 use super::policy::time_slices::{self, TimeSlice};
-use crate::m::{M, Taken, Worker};
+use crate::m::{M, Taken, Worker, current};
 use crate::p::{OwnedP, P, Resting};
+use crate::recorder::{self, Theft};
 
 impl Sched {
     /// Goroutines that compute without a P.
@@ -75,6 +76,9 @@ impl Sched {
 
     /// Hands off the worker's P, if it has one.
     fn part_with_p(&self, worker: &mut Worker, why: Taken) {
+        if recorder::is_on() {
+            recorder::lose_p(&worker.m().recorder);
+        }
         if let Some(p) = worker.release_p() {
             {
                 // Counted under the taker's lock: a taker may be about to fail on this very P, and
@@ -91,9 +95,12 @@ impl Sched {
     pub(crate) fn take_from_blocking(&self, p: &'static P) -> Option<OwnedP> {
         // Before the taking, so that the M, when it finds out, has been counted.
         self.left_in_calls.fetch_add(1, Ordering::Relaxed);
+        let theft = recorder::is_on().then(|| Theft::from_call(current::recorder())).flatten();
         let taken = p.win(Resting::Blocking);
-        if taken.is_none() {
-            self.left_in_calls.fetch_sub(1, Ordering::Relaxed);
+        match (&taken, theft) {
+            (None, _) => drop(self.left_in_calls.fetch_sub(1, Ordering::Relaxed)),
+            (Some(p), Some(theft)) => theft.done(p.id, &p.traced),
+            (Some(_), None) => {}
         }
         taken
     }

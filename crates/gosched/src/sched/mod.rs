@@ -22,6 +22,7 @@
 //! | `held_back` | goroutines that may not start yet |
 //! | `stackless` | goroutines that wait for a stack |
 //! | `sysmon/` | the monitor: who has held a P too long, and is it blocked or computing |
+//! | `say` | what a goroutine says in a trace |
 //! | `take` | takes Ps from goroutines in user code |
 //! | `lost_p` | the books on Ms that have lost their P |
 //! | `policy/` | what is done beyond Go's rules, each with a switch |
@@ -57,6 +58,7 @@ mod park;
 pub(crate) mod policy;
 mod poll;
 mod resize;
+mod say;
 mod schedule;
 mod scope_group;
 mod spawn;
@@ -103,6 +105,7 @@ use held_back::HeldBack;
 pub(crate) use held_back::SOFT_LIMIT;
 pub(crate) use may_wait::{MayWait, StoppedWorld, refuse_on_foreign_thread};
 pub(crate) use park::Commit;
+pub(crate) use say::say;
 pub(crate) use schedule::yield_now;
 pub(crate) use spawn::{Role, Spawn, go_system, hide_current, prepare, spawn};
 pub(crate) use stackless::RETRY as RETRY_STACKLESS;
@@ -241,6 +244,11 @@ impl Sched {
 
     /// All Ms that have a thread (S5).
     pub(crate) fn all_m(&self) -> impl Iterator<Item = &'static M> {
+        self.every_m().filter(|m| m.has_thread())
+    }
+
+    /// All Ms, also those whose thread has ended.
+    pub(crate) fn every_m(&self) -> impl Iterator<Item = &'static M> {
         // ORDERING: Acquire pairs with the Release in `list_m`: with that of the M found first, and
         // with those of all behind it, since each was put in front by a compare-and-swap of the
         // pointer that the one before had stored (a release sequence). SAFETY: Ms are never freed.
@@ -249,7 +257,6 @@ impl Sched {
             // SAFETY: as above; the link was written before the M was published.
             unsafe { m.all_link.load(Ordering::Relaxed).as_ref() }
         })
-        .filter(|m| m.has_thread())
     }
 
     /// All headers, alive or not (S5).

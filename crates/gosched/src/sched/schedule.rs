@@ -37,6 +37,7 @@ use crate::fatal::fatal;
 use crate::g::G;
 use crate::m::{G0, HasP, OwnM, Post, Worker, current};
 use crate::p::{OwnedP, P, Slice};
+use crate::recorder::{self, StopReason};
 
 /// All that an M does on a thread: it takes the P that it was given and enters the loop. Returns,
 /// without a P, when the thread is to end.
@@ -141,6 +142,7 @@ pub(super) fn leave(worker: Worker, g: &'static G, post: Post) -> Worker {
 /// As [`leave`], for a goroutine that is not bound to its thread.
 #[inline(always)]
 fn leave_unbound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
+    record_leaving(g, post);
     worker.own().post = post;
     let target = match post {
         Post::Migrate(_) => to_g0(&mut worker),
@@ -154,6 +156,7 @@ fn leave_unbound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
 /// until the goroutine resumes.
 #[cold]
 fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
+    record_leaving(g, post);
     g.set_locked_m(Some(worker.m()));
     worker.own().locked_g = Some(g);
     worker.own().post = post;
@@ -163,6 +166,17 @@ fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
     worker.own().locked_g = None;
     g.set_locked_m(None);
     worker
+}
+
+/// A goroutine that is to be queued leaves its M. (For one that parks, that is recorded already.)
+#[inline]
+fn record_leaving(g: &G, post: Post) {
+    match post {
+        Post::Nothing | Post::Park(_) | Post::FreeStack => {}
+        Post::Requeue(_) => g.record_stop(StopReason::Yielded),
+        Post::RequeueLast(_) => g.record_stop(StopReason::Preempted),
+        Post::Migrate(_) => g.record_stop(StopReason::Migrated),
+    }
 }
 
 /// Switches away from the running goroutine.
@@ -185,6 +199,9 @@ unsafe fn leave_for(worker: Worker, g: &'static G, target: *const Gobuf) -> Work
 /// As [`leave`], for a goroutine that has ended: it never resumes. Its stack, which the M owns by
 /// now, goes to the next goroutine, if that has not run yet.
 pub(super) fn leave_for_ever(mut worker: Worker) -> ! {
+    if recorder::is_on() {
+        recorder::go_end(&worker.m().recorder);
+    }
     worker.own().post = Post::FreeStack;
     let target = if worker.own().ending { to_g0(&mut worker) } else { next_context(&mut worker) };
     let _ = worker.into_m();

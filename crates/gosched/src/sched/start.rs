@@ -22,7 +22,7 @@ use crate::p::P;
 use crate::settings::{self, Settings};
 use crate::sys::signal;
 use crate::sys::thread::{self, Defaults};
-use crate::{dump, overflow, panics};
+use crate::{dump, overflow, panics, tracer};
 
 const COLD: u8 = 0;
 const STARTED: u8 = 1;
@@ -97,6 +97,7 @@ fn start(settings: &'static Settings) {
     if let Err(error) = threads.iter().try_for_each(|start| start(defaults)) {
         fatal!("cannot create a thread ({error}): raise `ulimit -u` or the cgroup's pids.max");
     }
+    tracer::start_by_environment(&SCHED);
     // ORDERING: Release pairs with the Acquire in `ensure_started`.
     STATE.store(STARTED, Ordering::Release);
 }
@@ -109,6 +110,10 @@ impl Overview for Sched {
 
     fn ms(&self) -> Box<dyn Iterator<Item = &'static M> + '_> {
         Box::new(self.all_m())
+    }
+
+    fn every_m(&self) -> Box<dyn Iterator<Item = &'static M> + '_> {
+        Box::new(Sched::every_m(self))
     }
 
     fn ps(&self) -> Box<dyn Iterator<Item = &'static P> + '_> {
@@ -135,5 +140,6 @@ impl Overview for Sched {
 unsafe extern "C" fn forked() {
     current::set(None);
     dump::forked();
+    tracer::forked();
     STATE.store(FORKED, Ordering::Relaxed);
 }

@@ -42,9 +42,11 @@ use super::take::{AT_ONCE, Candidate};
 use super::turn::Turn;
 use super::{MayWait, SCHED, Sched, heavy_barrier, sysmon};
 use crate::clock::NEVER;
+use crate::g::G;
 use crate::g::waiter::WaitReason;
 use crate::m::{G0, M, Taken, Worker};
 use crate::p::{OwnedP, P, PList, PStatus, Resting};
+use crate::recorder;
 
 /// How long the stopper waits before it looks again at the Ps that are left.
 const ASK_AGAIN: Duration = Duration::from_micros(100);
@@ -87,6 +89,8 @@ pub(crate) struct Stopped {
     own: Option<&'static P>,
     /// The new number of Ps, if it changes.
     change: Option<MadePs>,
+    /// Whether a trace has its beginning.
+    recorded: bool,
     /// Dropped, and so passed on, after the world was started.
     _turn: Turn,
 }
@@ -103,6 +107,7 @@ impl Stopped {
         // Before the gate is closed: entering may wait for a P, which may need the monitor, and
         // that sleeps while the gate is closed.
         let mut worker = may_wait.enter();
+        let recorded = worker.as_ref().is_some_and(record_begin);
         SCHED.close_gate();
         let own = SCHED.stop_the_world(worker.as_mut());
         match &worker {
@@ -112,7 +117,7 @@ impl Stopped {
             }
             None => HAS_STOPPED.set(true),
         }
-        Stopped { m: worker.as_ref().map(Worker::m), own, change: None, _turn: turn }
+        Stopped { m: worker.as_ref().map(Worker::m), own, change: None, recorded, _turn: turn }
     }
 
     /// The id of the goroutine that has stopped it; `None` on a foreign thread.
@@ -137,9 +142,24 @@ impl Drop for Stopped {
         }
         SCHED.start_the_world(self.change.as_ref(), worker.as_mut(), self.own);
         if let Some(worker) = worker {
+            if self.recorded {
+                recorder::stop_world_end(&worker.m().recorder);
+                recorder::note_stopped_world(false);
+            }
             worker.finish();
         }
     }
+}
+
+/// Records that a goroutine stops the world, if anything is recorded. Returns whether it did.
+fn record_begin(worker: &Worker) -> bool {
+    if !recorder::is_on() {
+        return false;
+    }
+    recorder::note_stopped_world(true);
+    let recorded = recorder::stop_world_begin(&worker.m().recorder, G::traced_stack());
+    recorder::note_stopped_world(recorded);
+    recorded
 }
 
 /// Whether the calling thread, which is not ours, has stopped the world.

@@ -12,8 +12,9 @@ use gosched_primitives::{LockGuard, Retaking, TakerToken, barrier};
 
 use super::Sched;
 use crate::fatal::fatal;
-use crate::m::{M, Taken};
+use crate::m::{M, Taken, current};
 use crate::p::{OwnedP, P};
+use crate::recorder::{self, Theft};
 
 /// How many Ps are taken behind one barrier.
 pub(crate) const AT_ONCE: usize = 16;
@@ -82,6 +83,8 @@ impl Takes<'_> {
         }
         for (candidate, retaking) in self.begun.into_iter().flatten() {
             let m = candidate.m;
+            let theft =
+                recorder::is_on().then(|| Theft::from_user_code(&m.recorder, current::recorder())).flatten();
             let taken = m.owner.finish_retake(&mut self.taker, retaking, || m.p()).flatten().map(|p| {
                 // SAFETY: the word's compare-and-swap has one winner, and the M, which had left its
                 // P in `m.p`, is not it.
@@ -90,8 +93,10 @@ impl Takes<'_> {
                 m.probe.close();
                 p
             });
-            if taken.is_none() {
-                self.sched.count_kept(m);
+            match (&taken, theft) {
+                (None, _) => self.sched.count_kept(m),
+                (Some(p), Some(theft)) => theft.done(p.id, &p.traced),
+                (Some(_), None) => {}
             }
             each(candidate, taken);
         }

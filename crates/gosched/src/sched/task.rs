@@ -21,7 +21,7 @@ use crate::g::waiter::WaitReason;
 use crate::g::waiter::Waiter;
 
 /// One running `block_on`.
-pub(crate) struct Task {
+pub(crate) struct BlockedTask {
     pub(super) bell: TaskBell,
     #[cfg(feature = "hyper")]
     pub(super) spare: Spare,
@@ -29,7 +29,7 @@ pub(crate) struct Task {
 
 /// Closes the task's place for a spare alarm when its `block_on` ends, even by a panic.
 #[cfg(feature = "hyper")]
-pub(crate) struct Closing<'t>(pub(crate) &'t Task);
+pub(crate) struct Closing<'t>(pub(crate) &'t BlockedTask);
 
 #[cfg(feature = "hyper")]
 impl Drop for Closing<'_> {
@@ -41,16 +41,16 @@ impl Drop for Closing<'_> {
 /// Its address identifies our wakers.
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
 
-impl Task {
-    pub(crate) fn new() -> Arc<Task> {
-        Arc::new(Task {
+impl BlockedTask {
+    pub(crate) fn new() -> Arc<BlockedTask> {
+        Arc::new(BlockedTask {
             bell: TaskBell::new(),
             #[cfg(feature = "hyper")]
             spare: Spare::new(),
         })
     }
 
-    pub(crate) fn waker(self: &Arc<Task>) -> Waker {
+    pub(crate) fn waker(self: &Arc<BlockedTask>) -> Waker {
         // SAFETY: the functions of the table keep the contract of wakers: each waker owns one count
         // of the Arc.
         unsafe { Waker::from_raw(raw(Arc::clone(self))) }
@@ -83,7 +83,7 @@ impl Task {
     }
 }
 
-fn raw(task: Arc<Task>) -> RawWaker {
+fn raw(task: Arc<BlockedTask>) -> RawWaker {
     RawWaker::new(Arc::into_raw(task).cast(), &VTABLE)
 }
 
@@ -91,7 +91,7 @@ fn raw(task: Arc<Task>) -> RawWaker {
 ///
 /// # Safety
 /// The pointer is that of a waker of ours, whose count passes to the result.
-unsafe fn task(data: *const ()) -> Arc<Task> {
+unsafe fn task(data: *const ()) -> Arc<BlockedTask> {
     // SAFETY: `raw` made the pointer so.
     unsafe { Arc::from_raw(data.cast()) }
 }
@@ -151,6 +151,6 @@ pub(crate) fn notify_own(waker: &Waker) -> Option<Option<Waiter>> {
 
 #[cfg(feature = "hyper")]
 /// The task of a waker of ours. It lives as long as the waker.
-pub(crate) fn own_task(waker: &Waker) -> Option<NonNull<Task>> {
+pub(crate) fn own_task(waker: &Waker) -> Option<NonNull<BlockedTask>> {
     is_own(waker).then(|| NonNull::new(waker.data().cast_mut().cast())).flatten()
 }

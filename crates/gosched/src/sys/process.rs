@@ -13,3 +13,10 @@ pub(crate) fn await_end() -> ! {
         unsafe { libc::pause() };
     }
 }
+
+/// Has `f` called when the process ends by `exit`, or because its main function returns.
+pub(crate) fn at_exit(f: extern "C" fn()) {
+    // SAFETY: a function without arguments that lives as long as the process. If there is no memory
+    // to note it, it is not called.
+    unsafe { libc::atexit(f) };
+}

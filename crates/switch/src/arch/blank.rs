@@ -19,6 +19,7 @@ impl Contract for Cpu {
     const DWARF: Dwarf = Dwarf { sp: 0, bp: 1, ra: 2 };
     const LONGEST_CALL: usize = 4;
     const NO_SHADOW_STACK: &'static str = "";
+    const COUNTER_NAME: &'static str = "";
     const TRAMPOLINE: unsafe extern "C" fn() -> ! = trampoline;
 
     unsafe fn switch(_save: *mut Gobuf, _restore: *const Gobuf) {
@@ -50,6 +51,10 @@ impl Contract for Cpu {
     }
 
     unsafe fn copy_racing(_from: usize, _to: &mut [u8]) {
+        unimplemented!()
+    }
+
+    fn counter() -> u64 {
         unimplemented!()
     }
 }

@@ -128,6 +128,13 @@ pub(crate) trait Contract {
     ///
     /// As for [`copy_racing`].
     unsafe fn copy_racing(from: usize, to: &mut [u8]);
+
+    /// What the kernel calls the clock source that reads [`counter`](Contract::counter).
+    const COUNTER_NAME: &'static str;
+
+    /// The CPU's counter of time, read in a few nanoseconds. It is steady, and the same on all
+    /// CPUs, if the kernel's current clock source is [`COUNTER_NAME`](Contract::COUNTER_NAME).
+    fn counter() -> u64;
 }
 
 /// The size of a page of memory.
@@ -147,6 +154,15 @@ pub const PAGE_SIZE: usize = Cpu::PAGE_SIZE;
 /// assert!(gosched_switch::arch::CACHE_LINE.is_power_of_two());
 /// ```
 pub const CACHE_LINE: usize = Cpu::CACHE_LINE;
+
+/// What the kernel calls the clock source that reads [`counter`].
+///
+/// # Examples
+///
+/// ```
+/// assert!(!gosched_switch::arch::COUNTER_NAME.is_empty());
+/// ```
+pub const COUNTER_NAME: &str = Cpu::COUNTER_NAME;
 
 /// What unwind tables call the registers.
 ///
@@ -373,4 +389,18 @@ pub fn check_platform() -> Result<(), Unsupported> {
         None => Ok(()),
         Some(reason) => Err(reason),
     }
+}
+
+/// The CPU's counter of time: a few nanoseconds, no system call. Steady and the same on all CPUs if
+/// the kernel's current clock source is [`COUNTER_NAME`].
+///
+/// # Examples
+///
+/// ```
+/// let (first, second) = (gosched_switch::arch::counter(), gosched_switch::arch::counter());
+/// assert_ne!((first, second), (0, 0));
+/// ```
+#[inline]
+pub fn counter() -> u64 {
+    Cpu::counter()
 }

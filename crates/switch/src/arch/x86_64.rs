@@ -36,7 +36,7 @@
 //! Invariants: the direction flag is clear at every switch (the ABI demands it around `asm!` and at
 //! calls); `mxcsr` and the x87 control word stay with the thread (saving them costs 125 ns, D3).
 
-use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _rdtsc};
 use core::arch::{asm, naked_asm};
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -48,6 +48,7 @@ pub(super) enum Cpu {}
 impl Contract for Cpu {
     const PAGE_SIZE: usize = 4096;
     const CACHE_LINE: usize = 64;
+    const COUNTER_NAME: &'static str = "tsc";
     const DWARF: Dwarf = Dwarf { sp: 7, bp: 6, ra: 16 };
     const LONGEST_CALL: usize = 6;
     const NO_SHADOW_STACK: &'static str =
@@ -160,6 +161,12 @@ impl Contract for Cpu {
     fn prefetch(address: *const u8) {
         // SAFETY: a prefetch reads nothing the program can see and never faults.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+
+    fn counter() -> u64 {
+        // SAFETY: reads the time-stamp counter, which every x86-64 CPU has. It is not ordered with
+        // the loads and stores around it: it may be read some nanoseconds early.
+        unsafe { _rdtsc() }
     }
 
     unsafe fn copy_racing(from: usize, to: &mut [u8]) {
