@@ -24,6 +24,7 @@
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`net`], [`os::unix::net`]: sockets, with the names of `std::net`: a goroutine waits, not a
 //!   thread
+//! - [`signal`]: Ctrl-C and other signals, as values and as the end of a context
 //! - [`fs`], [`process`], [`io`]: files, programs and the standard input, each call announced as
 //!   one that may block
 //! - [`future`]: async code called from goroutines, and the other way round
@@ -107,6 +108,7 @@ pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
 mod settings;
+pub mod signal;
 #[allow(unsafe_code)]
 mod source;
 pub mod sync;

@@ -122,6 +122,15 @@ impl<S: AsFd> Source<S> {
         self.io
     }
 
+    /// Registers it, unless it is: then a wait can't fail.
+    pub(crate) fn register(&self) -> io::Result<()> {
+        while self.slot.seen(Direction::Read).0.is_none() {
+            // `None` if somebody else registers it at the same time, and may fail yet.
+            let _registered = self.slot.register(Direction::Read)?;
+        }
+        Ok(())
+    }
+
     #[inline]
     pub(crate) fn seen(&self, direction: Direction) -> SeenEdges {
         self.slot.seen(direction)
