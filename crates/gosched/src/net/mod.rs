@@ -52,7 +52,8 @@
 //! The pattern: accept and serve under a context, each connection counted by a
 //! [`WaitGroup`](crate::sync::WaitGroup) and in a goroutine with a name. To end:
 //!
-//! 1. cancel the context: `accept` fails, and so do the calls that wait for a peer;
+//! 1. cancel the context: `accept` fails, and so do the calls that wait for a peer. One from
+//!    [`signal::context_until`](crate::signal::context_until) ends at Ctrl-C;
 //! 2. close the listener, by dropping it: nobody else can connect;
 //! 3. wait for the connections, for a limited time;
 //! 4. report which connections have not ended by then, and where they are:
@@ -61,6 +62,7 @@
 //!
 //! ```
 //! use gosched::net::{TcpListener, TcpStream};
+//! use gosched::signal::{Signal, context_until};
 //! use gosched::sync::WaitGroup;
 //! use gosched::{context, go, runtime, thread};
 //! use std::io::{self, Read, Write};
@@ -116,7 +118,7 @@
 //! gosched::run(|| -> io::Result<()> {
 //!     let listener = TcpListener::bind("127.0.0.1:0")?;
 //!     let address = listener.local_addr()?;
-//!     let ctx = context::background().with_cancel();
+//!     let ctx = context_until(&[Signal::Interrupt, Signal::Terminate])?;
 //!     let connections = WaitGroup::new();
 //!     let server = {
 //!         let (ctx, connections) = (ctx.clone(), connections.clone());
@@ -134,7 +136,7 @@
 //! #       gosched::yield_now();
 //! #   }
 //!
-//!     ctx.cancel(); // on Ctrl-C, say
+//!     ctx.cancel(); // as Ctrl-C does
 //!     server.join().expect("the server does not panic")?;
 //!     let stragglers = wait(&connections, Duration::from_millis(100)).unwrap_err();
 //!     assert_eq!(good.read(&mut [0; 1])?, 0, "the server has closed the connection");
