@@ -370,6 +370,34 @@ fn listening_for_a_signal_is_no_deadlock() {
     }
 }
 
+/// S48: a socket that is a case of a selection is a wait for I/O until its receiver is dropped. Seen
+/// to fail when a watch that is dropped does not take its task out.
+fn a_socket_as_a_case_counts_until_it_is_dropped() {
+    for procs in [1, 2, 8] {
+        let outcome = child("a_socket_as_a_case_counts_until_it_is_dropped", || {
+            gosched::run(|| {
+                let (ours, theirs) = gosched::os::unix::net::UnixStream::pair().unwrap();
+                let (_never, nothing) = gosched::chan::bounded::<()>(0);
+                let other = theirs.readable();
+                gosched::select! {
+                    recv(ours.readable()) -> _ => unreachable!("nobody writes"),
+                    recv(nothing) -> _ => unreachable!("nobody sends"),
+                    // Long enough for several looks.
+                    default(Duration::from_secs(1)) => {}
+                }
+                println!("no alarm: yes");
+                drop(other);
+                thread::park();
+            });
+        })
+        .procs(procs)
+        .run()
+        .died(2, &[DEAD, "goroutine 1 [park]:"]);
+        assert_eq!(outcome.value("no alarm"), "yes");
+        assert_eq!(outcome.stderr.matches("goroutine ").count(), 1, "{outcome:#?}");
+    }
+}
+
 /// D4: goroutines wait for a stack, and all that have one wait for those: the process ends with
 /// count and remedy, status 2.
 fn out_of_stacks() {
@@ -415,6 +443,7 @@ fn main() {
         ),
         ("no_false_alarm_while_it_hops", no_false_alarm_while_it_hops),
         ("listening_for_a_signal_is_no_deadlock", listening_for_a_signal_is_no_deadlock),
+        ("a_socket_as_a_case_counts_until_it_is_dropped", a_socket_as_a_case_counts_until_it_is_dropped),
         #[cfg(feature = "futures-io")]
         ("what_is_the_librarys_own_does_not_count", what_is_the_librarys_own_does_not_count),
         #[cfg(feature = "futures-io")]

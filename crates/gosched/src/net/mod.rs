@@ -38,6 +38,9 @@
 //!   wait.
 //! - One socket may be used by several goroutines at once, through `&` or
 //!   [`try_clone`](TcpStream::try_clone).
+//! - A socket can be a case of `select!`: [`readable`](TcpStream::readable) and
+//!   [`writable`](TcpStream::writable) return receivers. [`TcpStream::into_split`] gives two
+//!   goroutines a half each.
 //! - Names are resolved in an announced blocking call: other goroutines do not wait for it.
 //! - `From` converts to and from std's types. A socket keeps its mode: one that was non-blocking
 //!   before the conversion fails with [`WouldBlock`](std::io::ErrorKind::WouldBlock) where others
@@ -174,11 +177,14 @@ mod listener;
 mod options;
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) mod polling;
+pub(crate) mod ready;
 pub(crate) mod socket;
+pub(crate) mod split;
 mod stream;
 mod udp;
 
 pub use listener::{Incoming, TcpListener};
+pub use split::{ReadHalf, ReuniteError, WriteHalf};
 pub use stream::TcpStream;
 pub use udp::UdpSocket;
 
