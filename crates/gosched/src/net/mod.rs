@@ -50,6 +50,43 @@
 //!   that restores the user's mode, for all clones. If such a handle is converted, too, it has the
 //!   same mode as the others. While there is such a handle, set the mode through a socket of ours.
 //!
+//! # Sockets of other crates
+//!
+//! A socket here converts to and from std's type, and through an [`OwnedFd`](std::os::fd::OwnedFd)
+//! to and from everything else that is made of a descriptor: the types of `socket2`, `rustix` or
+//! `mio`.
+//!
+//! ```
+//! use gosched::net::{TcpListener, TcpStream};
+//! use std::io::{self, Read, Write};
+//! use std::os::fd::{AsFd, OwnedFd};
+//!
+//! /// In a crate that knows nothing of this one. (`socket2::Socket` is `From<OwnedFd>`, too.)
+//! fn keep_alive_after_all(socket: OwnedFd) -> io::Result<OwnedFd> {
+//!     rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
+//!     Ok(socket)
+//! }
+//!
+//! let listener = TcpListener::bind("127.0.0.1:0")?;
+//! let client = TcpStream::connect(listener.local_addr()?)?;
+//! let (mut server, _) = listener.accept()?;
+//!
+//! // To give it away and take it back: while it is away it is blocking, as others expect.
+//! let fd = keep_alive_after_all(OwnedFd::from(client))?;
+//! let mut client = TcpStream::from(fd);
+//! client.write_all(b"hello")?;
+//! server.read_exact(&mut [0; 5])?;
+//!
+//! // Who only sets options needs no more than a look.
+//! assert!(rustix::net::sockopt::socket_keepalive(client.as_fd())?);
+//!
+//! // std's type in between, for crates that want that.
+//! let server = std::net::TcpStream::from(server);
+//! let server = TcpStream::from(server);
+//! # drop(server);
+//! # Ok::<(), io::Error>(())
+//! ```
+//!
 //! # Shutting a server down
 //!
 //! The pattern: accept and serve under a context, each connection counted by a
