@@ -67,8 +67,9 @@
 //! its stack and who created it, and ends the process with status 2, as in Go. The runtime installs
 //! its handler when it starts, unless the program has one; also if SIGQUIT is ignored, as in a
 //! program that a script has started with `&`. A program that wants another handler installs it
-//! after that. [`runtime::stacks`] returns the same text at any time. When no goroutine can ever
-//! run again, the process prints a fatal error with the same dump, and ends with status 2.
+//! after that, or [listens](signal::notify) for the signal. [`runtime::stacks`] returns the same
+//! text at any time. When no goroutine can ever run again, the process prints a fatal error with
+//! the same dump, and ends with status 2.
 //!
 //! # Platforms
 //!

@@ -112,8 +112,8 @@ pub fn ctrl_c() -> io::Result<()> {
     }
 }
 
-/// A context, derived from the [current](crate::context::current) one, that ends at the first of
-/// these signals. Its [cause](Context::cause) is that [`Signal`]. Never moves.
+/// A context, derived from the [current] one, that ends at the first of these signals. Its
+/// [cause](Context::cause) is that [`Signal`]. Never moves.
 ///
 /// By the time it ends the signals do again what they did before: whoever presses Ctrl-C once more,
 /// because the end takes too long, ends the program. The same goes when it is cancelled otherwise;
