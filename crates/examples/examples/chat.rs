@@ -12,12 +12,11 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use gosched::chan::{Receiver, Sender, bounded};
 use gosched::net::{Shutdown, SocketAddr, TcpStream};
 use gosched::{context, go};
-use gosched_examples::{Connections, Failure, accept_each, listen, run, until_interrupted};
+use gosched_examples::{Connections, Failure, GRACE, STALLED, accept_each, listen, run, until_interrupted};
 
 const USAGE: &str = "usage: chat [HOST:PORT]
 
@@ -27,10 +26,6 @@ status 1.";
 
 /// Lines that may wait for a slow client; a client with more is dropped.
 const PATIENCE: usize = 100;
-/// How long writing a line may take if the client does not read.
-const STALLED: Duration = Duration::from_secs(30);
-/// How long connections are given to end.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// What clients tell the hub.
 enum Event {

@@ -5,29 +5,21 @@
 
 #![forbid(unsafe_code)]
 
-use std::io;
 use std::process::ExitCode;
 
-use gosched::{context, go};
-use gosched_examples::{accept_each, listen, run, until_interrupted};
+use gosched_examples::{listen, relay, run, serve_each};
 
 const USAGE: &str = "usage: echo_server [HOST:PORT]
 
 Sends back whatever is sent to it, on 127.0.0.1:7777 unless told otherwise (port 0: any that is free).
-Ctrl-C ends it.";
+Ctrl-C ends it: what was read is still sent back, and who does not take it in is named, with status 1.";
 
 fn main() -> ExitCode {
     run(USAGE, 0..=1, |arguments| {
         let address = arguments.first().map_or("127.0.0.1:7777", String::as_str);
-        let listener = listen(address)?;
-        let ctx = until_interrupted()?;
-        context::enter(&ctx, || {
-            accept_each(&listener, |stream, _peer| {
-                // An error of one connection ends that connection only.
-                go(move || io::copy(&mut &stream, &mut &stream));
-            });
-        });
-        println!("bye");
-        Ok(())
+        serve_each(listen(address)?, |stream, _peer| {
+            // An error of one connection ends that connection only.
+            let _ = relay(&stream, &stream);
+        })
     })
 }

@@ -9,32 +9,23 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use gosched::context::ContextError;
+use gosched::go;
 use gosched::net::{Shutdown, TcpStream};
-use gosched::{context, go};
-use gosched_examples::{accept_each, listen, run, until_interrupted};
+use gosched_examples::{listen, relay, run, serve_each};
 
 const USAGE: &str = "usage: proxy LISTEN TARGET
 
 Takes connections on LISTEN (HOST:PORT; port 0: any that is free) and passes what comes on to TARGET (HOST:PORT), and what
-comes back. Ctrl-C ends it.";
+comes back. Ctrl-C ends it: what was read is still passed on, and who does not take it in is named, with status 1.";
 
 fn main() -> ExitCode {
     run(USAGE, 2..=2, |arguments| {
-        let [address, target] = &arguments[..] else { unreachable!("two were asked for") };
-        let listener = listen(address)?;
-        let ctx = until_interrupted()?;
-        context::enter(&ctx, || {
-            accept_each(&listener, |stream, peer| {
-                let target = target.clone();
-                go(move || {
-                    if let Err(error) = forward(stream, &target) {
-                        eprintln!("{peer}: {error}");
-                    }
-                });
-            });
-        });
-        println!("bye");
-        Ok(())
+        let [address, target] = arguments.try_into().expect("two were asked for");
+        serve_each(listen(&address)?, move |stream, peer| match forward(stream, &target) {
+            Err(error) if ContextError::of(&error).is_none() => eprintln!("{peer}: {error}"),
+            _ => {}
+        })
     })
 }
 
@@ -45,15 +36,17 @@ fn forward(client: TcpStream, target: &str) -> io::Result<()> {
     let (client, server) = (Arc::new(client), Arc::new(server));
     let back = {
         let (client, server) = (Arc::clone(&client), Arc::clone(&server));
-        go(move || copy(&server, &client))
+        go(move || pass_on(&server, &client))
     };
-    copy(&client, &server)?;
-    back.join().unwrap_or_else(|_| Err(io::Error::other("the way back panicked")))
+    let there = pass_on(&client, &server);
+    // Not before both have ended, also after an error: the connection counts until then.
+    let back = back.join().unwrap_or_else(|_| Err(io::Error::other("the way back panicked")));
+    there.and(back)
 }
 
 /// Passes data on in one direction; at its end, shuts down the target's writing side.
-fn copy(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<()> {
-    let copied = io::copy(&mut from, &mut to);
+fn pass_on(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
+    let passed = relay(from, to);
     let _ = to.shutdown(Shutdown::Write);
-    copied.map(drop)
+    passed
 }

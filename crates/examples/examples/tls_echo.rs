@@ -14,9 +14,10 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use gosched::context::{self, ContextError};
+use gosched::fs;
 use gosched::net::TcpStream;
-use gosched::{context, fs, go};
-use gosched_examples::{Failure, accept_each, connect, listen, run, until_interrupted};
+use gosched_examples::{Failure, STALLED, connect, listen, run, serve_each};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
@@ -25,7 +26,8 @@ const USAGE: &str = "usage: tls_echo serve HOST:PORT CERTIFICATE
        tls_echo send HOST:PORT CERTIFICATE TEXT
 
 serve: makes a certificate for \"localhost\", writes it to the file CERTIFICATE, and sends back what it gets, over TLS
-(port 0: any that is free). Ctrl-C ends it.
+(port 0: any that is free). Ctrl-C ends it: what was read is still sent back, and who does not take it in is named, with
+status 1.
 send: trusts the one in the file CERTIFICATE, sends TEXT and prints what comes back.";
 
 fn main() -> ExitCode {
@@ -53,35 +55,34 @@ fn serve(address: &str, certificate: &str) -> Result<(), Failure> {
         .with_single_cert(vec![made.cert.der().clone()], key)
         .map_err(|error| failed("cannot use the certificate")(&error))?;
     let config = Arc::new(config);
-    let listener = listen(address)?;
-    let ctx = until_interrupted()?;
-    context::enter(&ctx, || {
-        accept_each(&listener, |stream, peer| {
-            let config = Arc::clone(&config);
-            go(move || {
-                if let Err(error) = echo(config, stream) {
-                    eprintln!("{peer}: {error}");
-                }
-            });
-        });
-    });
-    println!("bye");
-    Ok(())
+    serve_each(listen(address)?, move |stream, peer| match echo(Arc::clone(&config), stream) {
+        Err(error) if ContextError::of(&error).is_none() => eprintln!("{peer}: {error}"),
+        _ => {}
+    })
 }
 
-/// One connection.
+/// One connection. Reads until the peer or the context ends; what was read is written in any case.
 fn echo(config: Arc<ServerConfig>, stream: TcpStream) -> io::Result<()> {
+    stream.set_write_timeout(Some(STALLED))?;
     let connection = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut stream = StreamOwned::new(connection, stream);
+    let ctx = context::current();
+    let to_the_end = ctx.without_cancel();
     let mut buffer = [0; 4096];
-    loop {
-        let n = stream.read(&mut buffer)?;
-        if n == 0 {
-            stream.conn.send_close_notify();
-            return stream.flush();
+    while !ctx.is_cancelled() {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => context::enter(&to_the_end, || stream.write_all(&buffer[..n]))?,
+            Err(error) if ContextError::of(&error).is_some() => break,
+            Err(error) => return Err(error),
         }
-        stream.write_all(&buffer[..n])?;
     }
+    // Else the flush would wait for the peer to finish the handshake.
+    if stream.conn.is_handshaking() {
+        return Ok(());
+    }
+    stream.conn.send_close_notify();
+    context::enter(&to_the_end, || stream.flush())
 }
 
 fn send(address: &str, certificate: &str, text: &str) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! What the network examples share: a command line with `--help`, errors that say what to do, a
-//! loop that accepts connections and survives shortages, a context that Ctrl-C cancels, and a
-//! bounded wait for the connections at the end.
+//! loop that accepts connections and survives shortages, a context that Ctrl-C and SIGTERM cancel,
+//! and a bounded wait for the connections at the end.
 //!
 //! The programs are in `examples/`:
 //! `cargo run --release -p gosched-examples --example echo_server -- --help`.
@@ -10,18 +10,21 @@
 mod connections;
 
 use std::fmt;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use gosched::context::{self, Context, background};
+use gosched::context::{self, Context, ContextError};
 use gosched::net::{SocketAddr, TcpListener, TcpStream};
-use gosched::os::unix::net::UnixStream;
+use gosched::signal::{self, Signal};
 use gosched::time;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
 
 pub use connections::Connections;
+
+/// How long connections are given to end.
+pub const GRACE: Duration = Duration::from_secs(5);
+/// How long a write may take if the peer does not read.
+pub const STALLED: Duration = Duration::from_secs(30);
 
 /// Why a program ends badly: a sentence for its user.
 ///
@@ -199,25 +202,84 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(23 | 24 | 105 | 12))
 }
 
-/// A context that is cancelled by Ctrl-C (SIGINT) or `kill` (SIGTERM).
+/// A context that is cancelled by Ctrl-C (SIGINT) or `kill` (SIGTERM). After that they end the
+/// program at once.
 ///
 /// ```
 /// let ctx = gosched_examples::until_interrupted().unwrap();
 /// assert!(!ctx.is_cancelled());
 /// ```
 pub fn until_interrupted() -> Result<Context, Failure> {
-    let ctx = background().with_cancel();
-    let watch = || -> io::Result<UnixStream> {
-        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        pipe::register(SIGINT, theirs.try_clone()?)?;
-        pipe::register(SIGTERM, theirs)?;
-        Ok(ours.into())
-    };
-    let mut signals = watch().map_err(|error| Failure(format!("cannot watch for signals: {error}")))?;
-    let cancelled = ctx.clone();
-    gosched::go(move || {
-        let _ = signals.read(&mut [0; 1]);
-        cancelled.cancel();
+    signal::context_until(&[Signal::Interrupt, Signal::Terminate])
+        .map_err(|error| Failure(format!("cannot listen for signals: {error}")))
+}
+
+/// Serves each connection in a goroutine, until Ctrl-C or `kill`. Then nobody else can connect, the
+/// context of `serve` ends, and the connections have [`GRACE`] to end. The failure names those that
+/// are late.
+///
+/// ```no_run
+/// gosched::run(|| {
+///     let listener = gosched_examples::listen("127.0.0.1:7777").unwrap();
+///     gosched_examples::serve_each(listener, |stream, _peer| {
+///         let _ = gosched_examples::relay(&stream, &stream);
+///     })
+///     .unwrap();
+/// });
+/// ```
+pub fn serve_each(
+    listener: TcpListener,
+    serve: impl Fn(TcpStream, SocketAddr) + Clone + Send + 'static,
+) -> Result<(), Failure> {
+    let ctx = until_interrupted()?;
+    let connections = Connections::new();
+    context::enter(&ctx, || {
+        accept_each(&listener, |stream, peer| {
+            let serve = serve.clone();
+            connections.go(peer, move || serve(stream, peer));
+        });
     });
-    Ok(ctx)
+    drop(listener);
+    connections.wait(GRACE)?;
+    println!("bye");
+    Ok(())
+}
+
+/// Passes on what comes from one stream to another, until the first one ends or the context does.
+/// What was read by then is still written, for [`STALLED`] at most.
+///
+/// ```
+/// use gosched::net::{Shutdown, TcpListener, TcpStream};
+/// use std::io::{Read, Write};
+///
+/// gosched::run(|| -> std::io::Result<()> {
+///     let listener = TcpListener::bind("127.0.0.1:0")?;
+///     let mut client = TcpStream::connect(listener.local_addr()?)?;
+///     let (server, _) = listener.accept()?;
+///     client.write_all(b"hello")?;
+///     client.shutdown(Shutdown::Write)?;
+///     gosched_examples::relay(&server, &server)?;
+///     drop(server);
+///     let mut back = String::new();
+///     client.read_to_string(&mut back)?;
+///     assert_eq!(back, "hello");
+///     Ok(())
+/// })
+/// .unwrap();
+/// ```
+pub fn relay(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<()> {
+    to.set_write_timeout(Some(STALLED))?;
+    let ctx = context::current();
+    let to_the_end = ctx.without_cancel();
+    let mut bytes = vec![0; 16 * 1024];
+    // What has arrived can be read also after the context has ended, and some peers never pause.
+    while !ctx.is_cancelled() {
+        match from.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(n) => context::enter(&to_the_end, || to.write_all(&bytes[..n]))?,
+            Err(error) if ContextError::of(&error).is_some() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -1,16 +1,21 @@
 //! Every example runs, does what it says, has `--help`, and ends on Ctrl-C.
+//!
+//! Seen to fail: with the context of `until_interrupted` not entered in `serve_each`
+//! (`servers_end_although_clients_stay`), with `GRACE` not waited for (`the_late_are_named`), and
+//! with the signals caught for ever (`a_second_ctrl_c_ends_a_server_at_once`).
 
 mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use common::{Server, finish};
 
 const EXAMPLES: [&str; 6] = ["echo_server", "proxy", "chat", "http_hello", "tokio_client", "tls_echo"];
 
-fn echo(stream: &mut TcpStream, text: &str) {
+fn echo(stream: &mut (impl Read + Write), text: &str) {
     stream.write_all(text.as_bytes()).unwrap();
     let mut back = vec![0; text.len()];
     stream.read_exact(&mut back).unwrap();
@@ -57,6 +62,84 @@ fn echo_server() {
     server.interrupt();
     // The connections were ended with it.
     assert_eq!(streams[0].read(&mut [0; 8]).unwrap_or(0), 0);
+}
+
+/// Every server, with clients that stay connected and say nothing: it ends well on `kill`.
+#[test]
+fn servers_end_although_clients_stay() {
+    let file = std::env::temp_dir().join(format!("gosched-smoke-{}.pem", std::process::id()));
+    let target = Server::start("echo_server", &["127.0.0.1:0"]);
+    let servers = [
+        Server::start("echo_server", &["127.0.0.1:0"]),
+        Server::start("proxy", &["127.0.0.1:0", &target.address]),
+        Server::start("chat", &["127.0.0.1:0"]),
+        Server::start("http_hello", &["127.0.0.1:0"]),
+        Server::start("tls_echo", &["serve", "127.0.0.1:0", file.to_str().unwrap()]),
+    ];
+    let stay: Vec<_> = servers.iter().map(Server::connect).collect();
+    // The proxy has connected to its target, too, and the server has the connection.
+    for i in [0, 1] {
+        echo(&mut &stay[i], "here");
+    }
+    servers.into_iter().for_each(Server::terminate);
+    for mut stream in stay {
+        assert_eq!(stream.read(&mut [0; 8]).unwrap_or(0), 0);
+    }
+    target.terminate();
+    std::fs::remove_file(file).unwrap();
+}
+
+/// Returns when the server has read it.
+fn send_half_a_request(stream: &mut TcpStream) {
+    stream.write_all(b"GET / HTTP/1.1\r\nhost:").unwrap();
+    let port = |address: std::net::SocketAddr| format!("0100007F:{:04X}", address.port());
+    let server = format!("{} {}", port(stream.peer_addr().unwrap()), port(stream.local_addr().unwrap()));
+    loop {
+        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let line = sockets.lines().find(|line| line.contains(&server)).expect("the server has the socket");
+        // What is queued for sending and for reading.
+        if line.split_whitespace().nth(4) == Some("00000000:00000000") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A client that sends and never reads, and one that sends half a request: the server ends all the
+/// same, after its grace time, with status 1, and names the connection with its stack.
+#[test]
+fn the_late_are_named() {
+    let target = Server::start("echo_server", &["127.0.0.1:0"]);
+    let late = |name: &'static str, arguments: &[&str]| {
+        let server = Server::start(name, arguments);
+        let mut stream = server.connect();
+        stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+        if name == "http_hello" {
+            send_half_a_request(&mut stream);
+        } else {
+            // Until nothing more fits in, there and back.
+            while stream.write_all(&[b'x'; 64 * 1024]).is_ok() {}
+        }
+        let said = server.interrupt_in_vain();
+        let name = format!("\"connection {}\" [", stream.local_addr().unwrap());
+        assert!(said.starts_with("these did not end within 5s:") && said.contains(&name), "{said}");
+    };
+    std::thread::scope(|scope| {
+        let late = &late;
+        scope.spawn(move || late("echo_server", &["127.0.0.1:0"]));
+        scope.spawn(|| late("proxy", &["127.0.0.1:0", &target.address]));
+        scope.spawn(move || late("http_hello", &["127.0.0.1:0"]));
+    });
+}
+
+/// Who does not want to wait presses Ctrl-C again.
+#[test]
+fn a_second_ctrl_c_ends_a_server_at_once() {
+    let server = Server::start("http_hello", &["127.0.0.1:0"]);
+    let mut stream = server.connect();
+    send_half_a_request(&mut stream);
+    // The kernel's own way of ending a program.
+    assert_eq!(server.interrupt_twice().signal(), Some(libc::SIGINT));
 }
 
 /// Out of descriptors: the server says so once, serves the connections that it has, and accepts

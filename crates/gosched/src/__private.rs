@@ -7,6 +7,7 @@ pub use core::{compile_error, concat, module_path};
 pub use std::process::{ExitCode, Termination};
 pub use std::time::Duration;
 
+use core::fmt;
 use core::panic::Location;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -50,7 +51,7 @@ enum Phase {
 /// The test's own thread keeps watch, and uses only std's primitives for it: it must work when the
 /// scheduler does not.
 #[track_caller]
-pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
+pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + 'static) -> TestResult {
     let progress = Arc::new(MainProgress { phase: Mutex::new(Phase::Waiting), bell: Condvar::new() });
     let at_end = ReachEnd(Arc::clone(&progress));
     let handle = thread::spawn_main(
@@ -65,12 +66,27 @@ pub fn test(name: &str, limit: Duration, f: impl FnOnce() -> ExitCode + Send + '
         if progress.wait_for(phase, limit) < phase {
             dump(&format!("test {name} did not {what} within {limit:?}; all goroutines:"));
             // Not a panic: a test marked `should_panic` would pass.
-            return ExitCode::FAILURE;
+            return Err(TestFailed);
         }
     }
     match handle.join() {
-        Ok(code) => code,
+        Ok(code) if code == ExitCode::SUCCESS => Ok(()),
+        Ok(_) => Err(TestFailed),
         Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// What the function returns that the harness calls. A `Result`: other attributes of a test, like
+/// `#[serial]`, know what to do with that.
+pub type TestResult = Result<(), TestFailed>;
+
+/// Why has been said already.
+pub struct TestFailed;
+
+/// The harness shows it.
+impl fmt::Debug for TestFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("the test has failed, as said above")
     }
 }
 

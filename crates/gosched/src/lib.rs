@@ -24,6 +24,7 @@
 //! - [`context`]: cancellation and deadlines; [`time`]: sleeps, timers, time limits
 //! - [`net`], [`os::unix::net`]: sockets, with the names of `std::net`: a goroutine waits, not a
 //!   thread
+//! - [`signal`]: Ctrl-C and other signals, as values and as the end of a context
 //! - [`fs`], [`process`], [`io`]: files, programs and the standard input, each call announced as
 //!   one that may block
 //! - [`future`]: async code called from goroutines, and the other way round
@@ -66,8 +67,9 @@
 //! its stack and who created it, and ends the process with status 2, as in Go. The runtime installs
 //! its handler when it starts, unless the program has one; also if SIGQUIT is ignored, as in a
 //! program that a script has started with `&`. A program that wants another handler installs it
-//! after that. [`runtime::stacks`] returns the same text at any time. When no goroutine can ever
-//! run again, the process prints a fatal error with the same dump, and ends with status 2.
+//! after that, or [listens](signal::notify) for the signal. [`runtime::stacks`] returns the same
+//! text at any time. When no goroutine can ever run again, the process prints a fatal error with
+//! the same dump, and ends with status 2.
 //!
 //! # Platforms
 //!
@@ -109,6 +111,7 @@ pub mod runtime;
 #[allow(unsafe_code)]
 mod sched;
 mod settings;
+pub mod signal;
 #[allow(unsafe_code)]
 mod source;
 pub mod sync;

@@ -33,6 +33,18 @@ fn may_have_to_panic() {
 #[gosched::test(timeout = "500s")]
 fn may_have_a_limit() {}
 
+/// Attributes below `#[gosched::test]` see a function that returns `()` or a `Result`: there are
+/// some, like `#[serial]`, that know no other. Seen not to compile when it returned an `ExitCode`.
+#[test]
+fn is_a_function_that_returns_a_result() {
+    fn returns_result<E: std::fmt::Debug>(test: fn() -> Result<(), E>) {
+        test().unwrap();
+    }
+    returns_result(runs_as_a_goroutine);
+    returns_result(may_return_a_result);
+    let _nothing: fn() = may_have_to_panic;
+}
+
 /// A name that is a keyword.
 #[gosched::test]
 fn r#try() {}

@@ -14,6 +14,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use common::child_alone as child;
+use gosched::signal::{self, Signal};
 use gosched::{go, runtime, thread};
 
 const DEAD: &str = "fatal error: all goroutines are asleep - deadlock!";
@@ -346,6 +347,57 @@ fn no_false_alarm_while_it_hops() {
     }
 }
 
+/// S48: a signal that somebody listens for may come at any time, as in Go: no alarm meanwhile. When
+/// nobody listens any more, there is one. Seen to fail when `wake_reader` does nothing.
+fn listening_for_a_signal_is_no_deadlock() {
+    for procs in [1, 2, 8] {
+        let outcome = child("listening_for_a_signal_is_no_deadlock", || {
+            let script = format!("sleep 1.5; kill -USR1 {}", std::process::id());
+            let mut sender = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+            gosched::run(|| {
+                let signals = signal::notify(&[Signal::User1]).unwrap();
+                println!("caught: {}", signals.recv().unwrap());
+                assert!(sender.wait().unwrap().success());
+                drop(signals);
+                thread::park();
+            });
+        })
+        .procs(procs)
+        .run()
+        .died(2, &[DEAD, "goroutine 1 [park]:"]);
+        assert_eq!(outcome.value("caught"), "SIGUSR1 (User1)");
+        assert_eq!(outcome.stderr.matches("goroutine ").count(), 1, "{outcome:#?}");
+    }
+}
+
+/// S48: a socket that is a case of a selection is a wait for I/O until its receiver is dropped. Seen
+/// to fail when a watch that is dropped does not take its task out.
+fn a_socket_as_a_case_counts_until_it_is_dropped() {
+    for procs in [1, 2, 8] {
+        let outcome = child("a_socket_as_a_case_counts_until_it_is_dropped", || {
+            gosched::run(|| {
+                let (ours, theirs) = gosched::os::unix::net::UnixStream::pair().unwrap();
+                let (_never, nothing) = gosched::chan::bounded::<()>(0);
+                let other = theirs.readable();
+                gosched::select! {
+                    recv(ours.readable()) -> _ => unreachable!("nobody writes"),
+                    recv(nothing) -> _ => unreachable!("nobody sends"),
+                    // Long enough for several looks.
+                    default(Duration::from_secs(1)) => {}
+                }
+                println!("no alarm: yes");
+                drop(other);
+                thread::park();
+            });
+        })
+        .procs(procs)
+        .run()
+        .died(2, &[DEAD, "goroutine 1 [park]:"]);
+        assert_eq!(outcome.value("no alarm"), "yes");
+        assert_eq!(outcome.stderr.matches("goroutine ").count(), 1, "{outcome:#?}");
+    }
+}
+
 /// D4: goroutines wait for a stack, and all that have one wait for those: the process ends with
 /// count and remedy, status 2.
 fn out_of_stacks() {
@@ -390,6 +442,8 @@ fn main() {
             no_false_alarm_while_a_thread_is_blocked_outside,
         ),
         ("no_false_alarm_while_it_hops", no_false_alarm_while_it_hops),
+        ("listening_for_a_signal_is_no_deadlock", listening_for_a_signal_is_no_deadlock),
+        ("a_socket_as_a_case_counts_until_it_is_dropped", a_socket_as_a_case_counts_until_it_is_dropped),
         #[cfg(feature = "futures-io")]
         ("what_is_the_librarys_own_does_not_count", what_is_the_librarys_own_does_not_count),
         #[cfg(feature = "futures-io")]

@@ -39,8 +39,8 @@ fn watch_a_second(what: &str) {
     }
 }
 
-/// S32, S33: after work, between two runs, with parked goroutines alive, and with the main
-/// goroutine parked: less than 20 ms of CPU time in a second.
+/// S32, S33: after work, between two runs, with parked goroutines alive, with the main goroutine
+/// parked, and while somebody listens for signals: less than 20 ms of CPU time in a second.
 #[test]
 fn idle_costs_nothing() {
     let child = common::child("idle_costs_nothing", || {
@@ -63,6 +63,9 @@ fn idle_costs_nothing() {
             watch_a_second("main parked");
             main.unpark();
         });
+        let signals = gosched::signal::notify(&[gosched::signal::Signal::User1]).unwrap();
+        watch_a_second("listening");
+        drop(signals);
         work();
         parked.iter().for_each(|handle| handle.thread().unpark());
         parked.into_iter().for_each(|handle| handle.join().unwrap());
@@ -72,7 +75,7 @@ fn idle_costs_nothing() {
     });
     for procs in [1, 2, 8] {
         let outcome = child.clone().procs(procs).run().ok();
-        for what in ["between runs", "others parked", "main parked"] {
+        for what in ["between runs", "others parked", "main parked", "listening"] {
             let micros: u64 = outcome.value(what).parse().unwrap();
             assert!(micros < 20_000, "{procs} Ps, {what}: {micros} µs of CPU in a second of idling");
         }

@@ -41,6 +41,11 @@ const SAME: &[Same] = &[
     Same { name: "Receiver", files: &["gosched/src/chan/receiver.rs", "gosched/src/sync/mpsc.rs"], reason: CHANNELS },
     Same { name: "Sender", files: &["gosched/src/chan/sender.rs", "gosched/src/sync/mpsc.rs"], reason: CHANNELS },
     Same {
+        name: "Signal",
+        files: &["gosched/src/g/waiter.rs", "gosched/src/signal/kind.rs"],
+        reason: "public: one of the kernel's; and what is raised when a goroutine ends",
+    },
+    Same {
         name: "Incoming",
         files: &["gosched/src/net/listener.rs", "gosched/src/os/unix/net/listener.rs"],
         reason: "public, in two modules that have std's names",

@@ -25,6 +25,7 @@ use gosched::future::block_on;
 use gosched::net::{TcpListener, TcpStream, UdpSocket};
 use gosched::os::unix::net::{UnixDatagram, UnixStream};
 use gosched::runtime::{self, blocking, checkpoint, maxprocs, stop_the_world};
+use gosched::signal::{Signal, context_until, notify};
 use gosched::sync::{
     Barrier, Condvar, ErrGroup, LazyLock, Mutex, Once, OnceLock, RwLock, Semaphore, WaitGroup, mpsc,
 };
@@ -402,6 +403,37 @@ fn networks() {
         let (datagrams, _peer) = UnixDatagram::pair().unwrap();
         let cut_short = timeout(SOON, || datagrams.recv(&mut [0; 8]).is_err());
         assert!(!matches!(cut_short, Ok(false)));
+
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        for _ in 0..20 {
+            let (told, dropped) = (ours.readable(), ours.readable());
+            let writes = go(move || theirs.write_all(b"a").map(|()| theirs));
+            drop(dropped);
+            select! { recv(told) -> told => told.unwrap(), recv(never::<()>()) -> _ => {} }
+            assert_eq!(ours.read(&mut [0; 8]).unwrap(), 1);
+            theirs = writes.join().unwrap().unwrap();
+        }
+    });
+}
+
+/// Signals, also while listeners come and go.
+#[test]
+fn signals() {
+    drive("signals", || {
+        for _ in 0..20 {
+            let got = notify(&[Signal::User1, Signal::User2]).unwrap();
+            let ctx = context_until(&[Signal::User1]).unwrap();
+            let others = got.clone();
+            let waits = go(move || others.recv().unwrap());
+            yield_now();
+            for signal in [libc::SIGUSR1, libc::SIGUSR2] {
+                // SAFETY: takes a number.
+                unsafe { libc::raise(signal) };
+            }
+            got.recv().unwrap();
+            waits.join().unwrap();
+            assert!(ctx.done().recv().is_err());
+        }
     });
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use gosched::fs::File;
+use gosched::os::unix::process::CommandExt;
 use gosched::process::Command;
 
 /// `is_terminal` gives what std's `IsTerminal`, which only std can implement, gives for std's
@@ -34,6 +35,40 @@ fn before_the_program() {
     // SAFETY: it calls nothing.
     unsafe { command.pre_exec(|| Err(io::Error::from_raw_os_error(libc::E2BIG))) };
     assert_eq!(command.status().unwrap_err().raw_os_error(), Some(libc::E2BIG));
+}
+
+/// What `CommandExt` does, with std's names and ours: only the `use` lines are different.
+macro_rules! unix_command {
+    ($unix_command:ident, $library:ident) => {
+        fn $unix_command() -> (Vec<u8>, Option<i32>, io::ErrorKind) {
+            use $library::os::unix::process::{CommandExt, ExitStatusExt};
+            use $library::process::Command;
+
+            let script =
+                "echo $0; ps -o pgid= -o pid= -p $$ | { read group process; echo $((group - process)); }";
+            let mut command = Command::new("sh");
+            let output = command.arg0("another").process_group(0).args(["-c", script]).output().unwrap();
+            let status = Command::new("sh").args(["-c", "kill -KILL $$"]).status().unwrap();
+            let error = CommandExt::exec(&mut Command::new("/no/such/program"));
+            (output.stdout, status.signal(), error.kind())
+        }
+    };
+}
+unix_command!(std_unix_command, std);
+unix_command!(our_unix_command, gosched);
+
+/// The trait has std's name and methods. Users and groups are set as std sets them: who may not gets
+/// its error.
+#[gosched::test]
+fn what_only_unix_has() {
+    assert_eq!(our_unix_command(), std_unix_command());
+    // SAFETY: no preconditions.
+    let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
+    assert!(Command::new("true").uid(user).gid(group).status().unwrap().success());
+    let mut theirs = std::process::Command::new("true");
+    let expected = std::os::unix::process::CommandExt::uid(&mut theirs, user + 1).status();
+    let ours = Command::new("true").uid(user + 1).status();
+    assert_eq!(ours.map_err(|error| error.kind()), expected.map_err(|error| error.kind()));
 }
 
 /// What is shown of files, directories and programs, by std's types and by ours.

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use common::{child, until_waiting};
 use gosched::chan::{self, RecvTimeoutError, Select, SendTimeoutError, TryRecvError, bounded, unbounded};
 use gosched::net::{TcpListener, TcpStream, UdpSocket};
+use gosched::os::unix::net::UnixStream;
 use gosched::runtime::{self, blocking, checkpoint, maxprocs, stop_the_world};
+use gosched::signal::{self, Signal};
 use gosched::sync::{
     Arc, Barrier, Condvar, ErrGroup, Mutex, Once, OnceLock, PoisonError, RwLock, Semaphore, WaitGroup, mpsc,
 };
@@ -57,6 +59,28 @@ fn on_both(test: &'static str, body: fn()) {
             child.clone().procs(procs).arg(who).run().ok();
         }
     }
+}
+
+/// What listens or watches never waits; a wait for a signal refuses, and listens no more.
+#[test]
+fn signals_and_cases() {
+    on_both("signals_and_cases", || {
+        let signals = completes(|| signal::notify(&[Signal::User1]).unwrap());
+        refused(|| signals.recv());
+        refused(signal::ctrl_c);
+        let ctx = completes(|| signal::context_until(&[Signal::Interrupt]).unwrap());
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        let told = completes(|| ours.readable());
+        refused(|| told.recv());
+        completes(|| drop(theirs.readable()));
+        // SAFETY: takes numbers.
+        unsafe { (libc::raise(libc::SIGUSR1), libc::raise(libc::SIGINT)) };
+        theirs.write_all(b"x").unwrap();
+        assert_eq!((signals.recv(), told.recv()), (Ok(Signal::User1), Ok(())));
+        assert_eq!(ours.read(&mut [0; 8]).unwrap(), 1);
+        assert!(ctx.done().recv().is_err());
+        completes(|| drop((signals, told, ours, theirs)));
+    });
 }
 
 #[test]

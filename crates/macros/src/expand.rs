@@ -61,10 +61,10 @@ fn try_test(args: TokenStream, item: TokenStream) -> Result<TokenStream, Error> 
         )
     };
     // The built-in harness requires `()` from a test that should panic; it fails the test if there
-    // is no panic, whatever the exit code.
+    // is no panic, whatever it returns.
     let (output, call) = match panics {
-        Panics::Expected => (TokenStream::new(), quote! { let _: ::gosched::__private::ExitCode = #call; }),
-        Panics::Fail => (quote! { -> ::gosched::__private::ExitCode }, call),
+        Panics::Expected => (TokenStream::new(), quote! { let _: ::gosched::__private::TestResult = #call; }),
+        Panics::Fail => (quote! { -> ::gosched::__private::TestResult }, call),
     };
     Ok(quote! {
         #[::gosched::__private::plain_test]

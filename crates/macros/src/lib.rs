@@ -59,6 +59,23 @@ pub fn main(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// `#[should_panic]`, `#[ignore]`, `#[cfg]` and doc comments work as with `#[test]`, which must not
 /// be present as well. The function may return whatever a `#[test]` may return.
+///
+/// # Other attributes, and the time limit
+///
+/// Write `#[gosched::test]` **above** other attributes that change the test, like `#[serial]` of
+/// the crate `serial_test`:
+///
+/// ```text
+/// #[gosched::test(timeout = "5s")]
+/// #[serial]
+/// fn alone() {}
+/// ```
+///
+/// What is below it runs on the harness's thread, around the goroutine and its time limit: here the
+/// five seconds begin when the test has its turn. What is above it runs inside the goroutine, and
+/// counts into the limit. For `#[serial]` that is worse than a wait: its lock belongs to a thread,
+/// which several goroutines share, and which a goroutine may change. So with `#[serial]` above,
+/// tests run at the same time.
 #[proc_macro_attribute]
 pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(args.into(), item.into()).into()

@@ -163,6 +163,21 @@ impl<W> Tasks<W> {
         self.0.pop_front().map(|node| unsafe { Box::from_raw(node.as_ptr()) })
     }
 
+    /// Takes the first of which `same` is true; the others keep their order. Allocates and frees
+    /// nothing.
+    fn take(&mut self, same: &mut impl FnMut(&W) -> bool) -> Option<Box<TaskNode<W>>> {
+        let mut found = None;
+        for _ in 0..self.0.len() {
+            let Some(node) = self.pop() else { break };
+            if found.is_none() && same(&node.task) {
+                found = Some(node);
+            } else {
+                self.push(node);
+            }
+        }
+        found
+    }
+
     /// Whether `same` is true of one of them. Allocates nothing.
     fn has(&mut self, same: &mut impl FnMut(&W) -> bool) -> bool {
         let mut found = false;
@@ -382,6 +397,16 @@ impl<W> Readiness<W> {
     pub fn forget(&self, direction: Direction, node: &WaitNode<W>) -> bool {
         // SAFETY: its owner queued it here and nowhere else.
         unsafe { self.queues.lock()[direction as usize].waiting.remove(node) }
+    }
+
+    /// Takes out a task of which `same` is true, and that does not wait any more. `None`: it is not
+    /// there, since its wait has ended, or was given to a sink.
+    pub fn forget_task(
+        &self,
+        direction: Direction,
+        mut same: impl FnMut(&W) -> bool,
+    ) -> Option<Box<TaskNode<W>>> {
+        self.queues.lock()[direction as usize].tasks.take(&mut same)
     }
 }
 

@@ -5,7 +5,9 @@
 //! - `report` wakes the queue but counts no edge: the same test (deadlock);
 //! - `report` does not look at the generation: `a_late_report_wakes_nobody` (woken wrongly);
 //! - `forget` does not unlink a node that is still queued: `a_time_out_and_a_report_meet` (still
-//!   queued at the end).
+//!   queued at the end);
+//! - `forget_task` loses the tasks behind the one it takes (2026-11-19):
+//!   `a_task_that_leaves_meets_a_report` (one left the queue, not two).
 
 #![cfg(loom)]
 
@@ -230,5 +232,29 @@ fn a_spent_node_serves_again() {
             None
         });
         assert!(spent <= 1, "{spent} nodes for one task");
+    });
+}
+
+/// A task leaves while a report comes: it leaves the queue once, either way, and another task that
+/// waits there is notified.
+#[test]
+fn a_task_that_leaves_meets_a_report() {
+    check(4, || {
+        let readiness = Arc::new(Readiness::<Waiter>::new());
+        let notes = [Arc::new(Note::new()), Arc::new(Note::new())];
+        let seen = readiness.edges(Direction::Read);
+        for note in &notes {
+            let room = readiness.wait_unless_changed(0, Direction::Read, seen).unwrap();
+            assert!(room.enqueue_task(TaskNode::new(note.clone()), |_, _| false).is_none());
+        }
+        let reporter = {
+            let readiness = readiness.clone();
+            thread::spawn(move || readiness.report(0, INPUT, READY, wake))
+        };
+        let mine = readiness.forget_task(Direction::Read, |note| Arc::ptr_eq(note, &notes[0]));
+        let reported = reporter.join().unwrap();
+        assert_eq!(usize::from(mine.is_some()) + reported, 2, "each left the queue once");
+        notes[1].sleep();
+        assert_eq!(readiness.report(0, INPUT, READY, |_| panic!("nobody waits")), 0);
     });
 }

@@ -99,8 +99,17 @@ impl Server {
     }
 
     /// Ends it as Ctrl-C does; it prints `bye` and ends with success.
-    pub fn interrupt(mut self) {
-        self.press_ctrl_c();
+    pub fn interrupt(self) {
+        self.end_by(libc::SIGINT);
+    }
+
+    /// As [`interrupt`](Server::interrupt), by `kill`.
+    pub fn terminate(self) {
+        self.end_by(libc::SIGTERM);
+    }
+
+    fn end_by(mut self, signal: i32) {
+        self.send(signal);
         assert_eq!(self.line(), "bye");
         let status = self.ended();
         assert!(status.success(), "{} ended by {status}", self.name);
@@ -108,16 +117,28 @@ impl Server {
 
     /// Ends it as Ctrl-C does; it ends with status 1. Returns what it printed on standard error.
     pub fn interrupt_in_vain(mut self) -> String {
-        self.press_ctrl_c();
+        self.send(libc::SIGINT);
         let status = self.ended();
         let said = self.errors.iter().collect::<Vec<_>>().join("\n");
         assert_eq!(status.code(), Some(1), "{} ended by {status}: {said}", self.name);
         said
     }
 
-    fn press_ctrl_c(&self) {
+    /// Presses Ctrl-C, and once more when nobody can connect any more. Returns how it ended.
+    pub fn interrupt_twice(mut self) -> ExitStatus {
+        self.send(libc::SIGINT);
+        let began = Instant::now();
+        while TcpStream::connect(&self.address).is_ok() {
+            assert!(began.elapsed() < LIMIT, "{} still listens", self.name);
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.send(libc::SIGINT);
+        self.ended()
+    }
+
+    fn send(&self, signal: i32) {
         // SAFETY: the child is not waited for yet, so its id is its own.
-        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        unsafe { libc::kill(self.child.id() as i32, signal) };
     }
 
     /// How it ended.

@@ -133,6 +133,7 @@ pub use receiver::Receiver;
 pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
 
+pub(crate) use shared::ReceiversGone;
 use timer::TimerChan;
 
 /// A channel that holds at most `cap` values. With 0 it holds none: a send waits until its value is
@@ -152,7 +153,13 @@ use timer::TimerChan;
 /// sender.join().unwrap();
 /// ```
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
-    let (sending, receiving) = shared::new(Some(cap));
+    let (sending, receiving) = shared::new(Some(cap), None);
+    (Sender::new(sending), Receiver::new(receiving))
+}
+
+/// As [`bounded`]; `gone` is told when nobody will receive any more.
+pub(crate) fn bounded_until<T>(cap: usize, gone: ReceiversGone) -> (Sender<T>, Receiver<T>) {
+    let (sending, receiving) = shared::new(Some(cap), Some(gone));
     (Sender::new(sending), Receiver::new(receiving))
 }
 
@@ -168,7 +175,7 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// assert_eq!(r.recv(), Ok(0));
 /// ```
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    let (sending, receiving) = shared::new(None);
+    let (sending, receiving) = shared::new(None, None);
     (Sender::new(sending), Receiver::new(receiving))
 }
 

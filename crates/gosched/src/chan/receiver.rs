@@ -217,7 +217,7 @@ impl<T> Receiver<T> {
     /// ```
     pub fn close(&self) -> bool {
         match &self.flavor {
-            Flavor::Chan(chan) => ops::close(chan),
+            Flavor::Chan(chan) => chan.close_by_receiver(),
             Flavor::Time(timed) => timed.chan.close_by_receiver(),
             Flavor::Never => false,
         }

@@ -26,13 +26,23 @@ pub(super) struct SharedChan<T> {
     receivers: AtomicUsize,
     /// One side has no handles any more; the other side frees the memory.
     half_gone: AtomicBool,
+    gone: Option<ReceiversGone>,
+}
+
+/// Who is told when nobody will receive any more: after the last receiver is gone, or after one has
+/// closed the channel. May be told twice.
+#[derive(Clone, Copy)]
+pub(crate) struct ReceiversGone {
+    /// Gets `number`. Called outside the runtime, without any lock.
+    pub(crate) tell: fn(u64),
+    pub(crate) number: u64,
 }
 
 /// Which side a handle belongs to.
 pub(super) trait HandleSide {
     fn count<T>(counted: &SharedChan<T>) -> &AtomicUsize;
     /// What the last handle of this side does.
-    fn last<T>(chan: &Chan<T, Waiter>);
+    fn last<T>(shared: &SharedChan<T>);
 }
 
 pub(super) enum SendingSide {}
@@ -43,8 +53,8 @@ impl HandleSide for SendingSide {
         &counted.senders
     }
 
-    fn last<T>(chan: &Chan<T, Waiter>) {
-        ops::close(chan);
+    fn last<T>(shared: &SharedChan<T>) {
+        ops::close(&shared.chan);
     }
 }
 
@@ -53,12 +63,13 @@ impl HandleSide for ReceivingSide {
         &counted.receivers
     }
 
-    fn last<T>(chan: &Chan<T, Waiter>) {
+    fn last<T>(shared: &SharedChan<T>) {
         let mut steps = InTurn::new();
         steps.call(|| {
-            ops::close(chan);
+            ops::close(&shared.chan);
         });
-        steps.call(|| ops::discard(chan));
+        steps.call(|| shared.tell_gone());
+        steps.call(|| ops::discard(&shared.chan));
         steps.finish();
     }
 }
@@ -78,7 +89,10 @@ unsafe impl<T: Send, E: HandleSide> Send for Handle<T, E> {}
 unsafe impl<T: Send, E: HandleSide> Sync for Handle<T, E> {}
 
 /// A channel with one sender and one receiver. `None`: unbounded.
-pub(super) fn new<T>(capacity: Option<usize>) -> (Handle<T, SendingSide>, Handle<T, ReceivingSide>) {
+pub(super) fn new<T>(
+    capacity: Option<usize>,
+    gone: Option<ReceiversGone>,
+) -> (Handle<T, SendingSide>, Handle<T, ReceivingSide>) {
     let chan = capacity.map_or_else(Chan::unbounded, Chan::bounded);
     let counted = NonNull::from(Box::leak(Box::new(SharedChan {
         chan,
@@ -86,8 +100,17 @@ pub(super) fn new<T>(capacity: Option<usize>) -> (Handle<T, SendingSide>, Handle
         senders: AtomicUsize::new(1),
         receivers: AtomicUsize::new(1),
         half_gone: AtomicBool::new(false),
+        gone,
     })));
     (Handle::new(ChanPtr(counted)), Handle::new(ChanPtr(counted)))
+}
+
+impl<T> SharedChan<T> {
+    fn tell_gone(&self) {
+        if let Some(gone) = self.gone {
+            (gone.tell)(gone.number);
+        }
+    }
 }
 
 impl<T> ChanPtr<T> {
@@ -112,6 +135,17 @@ impl<T, E: HandleSide> Handle<T, E> {
     }
 }
 
+impl<T> Handle<T, ReceivingSide> {
+    /// Closes the channel for everyone. Returns whether it was open.
+    pub(super) fn close_by_receiver(&self) -> bool {
+        let was_open = ops::close(self);
+        if was_open {
+            self.shared.counted().tell_gone();
+        }
+        was_open
+    }
+}
+
 impl<T, E: HandleSide> Clone for Handle<T, E> {
     fn clone(&self) -> Handle<T, E> {
         if E::count(self.shared.counted()).fetch_add(1, Ordering::Relaxed) > MOST {
@@ -127,7 +161,7 @@ impl<T, E: HandleSide> Drop for Handle<T, E> {
         // all that they have done.
         if E::count(self.shared.counted()).fetch_sub(1, Ordering::AcqRel) == 1 {
             let free = FreeSecond(self.shared.0);
-            E::last(self);
+            E::last(self.shared.counted());
             drop(free);
         }
     }

@@ -38,6 +38,9 @@
 //!   wait.
 //! - One socket may be used by several goroutines at once, through `&` or
 //!   [`try_clone`](TcpStream::try_clone).
+//! - A socket can be a case of `select!`: [`readable`](TcpStream::readable) and
+//!   [`writable`](TcpStream::writable) return receivers. [`TcpStream::into_split`] gives two
+//!   goroutines a half each.
 //! - Names are resolved in an announced blocking call: other goroutines do not wait for it.
 //! - `From` converts to and from std's types. A socket keeps its mode: one that was non-blocking
 //!   before the conversion fails with [`WouldBlock`](std::io::ErrorKind::WouldBlock) where others
@@ -47,12 +50,50 @@
 //!   that restores the user's mode, for all clones. If such a handle is converted, too, it has the
 //!   same mode as the others. While there is such a handle, set the mode through a socket of ours.
 //!
+//! # Sockets of other crates
+//!
+//! A socket here converts to and from std's type, and through an [`OwnedFd`](std::os::fd::OwnedFd)
+//! to and from everything else that is made of a descriptor: the types of `socket2`, `rustix` or
+//! `mio`.
+//!
+//! ```
+//! use gosched::net::{TcpListener, TcpStream};
+//! use std::io::{self, Read, Write};
+//! use std::os::fd::{AsFd, OwnedFd};
+//!
+//! /// In a crate that knows nothing of this one. (`socket2::Socket` is `From<OwnedFd>`, too.)
+//! fn keep_alive_after_all(socket: OwnedFd) -> io::Result<OwnedFd> {
+//!     rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
+//!     Ok(socket)
+//! }
+//!
+//! let listener = TcpListener::bind("127.0.0.1:0")?;
+//! let client = TcpStream::connect(listener.local_addr()?)?;
+//! let (mut server, _) = listener.accept()?;
+//!
+//! // To give it away and take it back: while it is away it is blocking, as others expect.
+//! let fd = keep_alive_after_all(OwnedFd::from(client))?;
+//! let mut client = TcpStream::from(fd);
+//! client.write_all(b"hello")?;
+//! server.read_exact(&mut [0; 5])?;
+//!
+//! // Who only sets options needs no more than a look.
+//! assert!(rustix::net::sockopt::socket_keepalive(client.as_fd())?);
+//!
+//! // std's type in between, for crates that want that.
+//! let server = std::net::TcpStream::from(server);
+//! let server = TcpStream::from(server);
+//! # drop(server);
+//! # Ok::<(), io::Error>(())
+//! ```
+//!
 //! # Shutting a server down
 //!
 //! The pattern: accept and serve under a context, each connection counted by a
 //! [`WaitGroup`](crate::sync::WaitGroup) and in a goroutine with a name. To end:
 //!
-//! 1. cancel the context: `accept` fails, and so do the calls that wait for a peer;
+//! 1. cancel the context: `accept` fails, and so do the calls that wait for a peer. One from
+//!    [`signal::context_until`](crate::signal::context_until) ends at Ctrl-C;
 //! 2. close the listener, by dropping it: nobody else can connect;
 //! 3. wait for the connections, for a limited time;
 //! 4. report which connections have not ended by then, and where they are:
@@ -61,6 +102,7 @@
 //!
 //! ```
 //! use gosched::net::{TcpListener, TcpStream};
+//! use gosched::signal::{Signal, context_until};
 //! use gosched::sync::WaitGroup;
 //! use gosched::{context, go, runtime, thread};
 //! use std::io::{self, Read, Write};
@@ -116,7 +158,7 @@
 //! gosched::run(|| -> io::Result<()> {
 //!     let listener = TcpListener::bind("127.0.0.1:0")?;
 //!     let address = listener.local_addr()?;
-//!     let ctx = context::background().with_cancel();
+//!     let ctx = context_until(&[Signal::Interrupt, Signal::Terminate])?;
 //!     let connections = WaitGroup::new();
 //!     let server = {
 //!         let (ctx, connections) = (ctx.clone(), connections.clone());
@@ -134,7 +176,7 @@
 //! #       gosched::yield_now();
 //! #   }
 //!
-//!     ctx.cancel(); // on Ctrl-C, say
+//!     ctx.cancel(); // as Ctrl-C does
 //!     server.join().expect("the server does not panic")?;
 //!     let stragglers = wait(&connections, Duration::from_millis(100)).unwrap_err();
 //!     assert_eq!(good.read(&mut [0; 1])?, 0, "the server has closed the connection");
@@ -172,11 +214,14 @@ mod listener;
 mod options;
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) mod polling;
+pub(crate) mod ready;
 pub(crate) mod socket;
+pub(crate) mod split;
 mod stream;
 mod udp;
 
 pub use listener::{Incoming, TcpListener};
+pub use split::{ReadHalf, ReuniteError, WriteHalf};
 pub use stream::TcpStream;
 pub use udp::UdpSocket;
 

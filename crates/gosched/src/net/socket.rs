@@ -11,6 +11,7 @@ use gosched_primitives::Direction;
 use rustix::io::Errno;
 
 use super::options::Share;
+use crate::chan::Receiver;
 use crate::clock::{NEVER, when_after};
 use crate::context;
 use crate::runtime;
@@ -245,6 +246,11 @@ impl<S: StdSocket> Socket<S> {
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// A receiver that gets one value when a call may succeed: see [`Source::watch`].
+    pub(crate) fn watch(&self, direction: Direction) -> Receiver<()> {
+        self.source.watch(direction)
     }
 
     /// What has been reported so far. To be called before a try.

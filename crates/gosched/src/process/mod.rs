@@ -22,7 +22,6 @@ mod pipes;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use crate::runtime;
@@ -35,7 +34,8 @@ pub use std::process::{
     CommandArgs, CommandEnvs, ExitCode, ExitStatus, Output, Stdio, Termination, abort, exit, id,
 };
 
-/// A program to be started, as `std::process::Command`.
+/// A program to be started, as `std::process::Command`. What only Unix has is in
+/// [`CommandExt`](crate::os::unix::process::CommandExt).
 ///
 /// ```
 /// # use gosched::process::Command;
@@ -278,92 +278,6 @@ impl Command {
     #[must_use]
     pub fn get_current_dir(&self) -> Option<&Path> {
         self.0.get_current_dir()
-    }
-
-    /// Sets the user it runs as, as std's `CommandExt`. Never moves.
-    ///
-    /// ```
-    /// # use gosched::process::Command;
-    /// let mut command = Command::new("true");
-    /// command.uid(0);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn uid(&mut self, id: u32) -> &mut Command {
-        CommandExt::uid(&mut self.0, id);
-        self
-    }
-
-    /// Sets the group it runs as, as std's `CommandExt`. Never moves.
-    ///
-    /// ```
-    /// # use gosched::process::Command;
-    /// let mut command = Command::new("true");
-    /// command.gid(0);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn gid(&mut self, id: u32) -> &mut Command {
-        CommandExt::gid(&mut self.0, id);
-        self
-    }
-
-    /// Sets its argument 0, the program's name, as std's `CommandExt`. Never moves.
-    ///
-    /// ```
-    /// # use gosched::process::Command;
-    /// assert!(Command::new("true").arg0("false").status()?.success());
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn arg0<S: AsRef<OsStr>>(&mut self, arg: S) -> &mut Command {
-        CommandExt::arg0(&mut self.0, arg);
-        self
-    }
-
-    /// Sets the process group it joins; 0 for a new one. As std's `CommandExt`. Never moves.
-    ///
-    /// ```
-    /// # use gosched::process::Command;
-    /// assert!(Command::new("true").process_group(0).status()?.success());
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn process_group(&mut self, pgroup: i32) -> &mut Command {
-        CommandExt::process_group(&mut self.0, pgroup);
-        self
-    }
-
-    /// Runs `f` in the child before the program, as std's `CommandExt`. Never moves.
-    ///
-    /// # Safety
-    ///
-    /// As std's: between fork and exec only async-signal-safe functions may be called. None of this
-    /// library's is, and one that needs the runtime ends the child with a message.
-    ///
-    /// ```
-    /// # use gosched::process::Command;
-    /// let mut command = Command::new("true");
-    /// // SAFETY: the closure calls nothing.
-    /// unsafe { command.pre_exec(|| Err(std::io::Error::from_raw_os_error(7))) };
-    /// assert_eq!(command.status().unwrap_err().raw_os_error(), Some(7));
-    /// ```
-    #[allow(unsafe_code)]
-    pub unsafe fn pre_exec<F>(&mut self, f: F) -> &mut Command
-    where
-        F: FnMut() -> io::Result<()> + Send + Sync + 'static,
-    {
-        // SAFETY: the caller promises the same.
-        unsafe { CommandExt::pre_exec(&mut self.0, f) };
-        self
-    }
-
-    /// Replaces this process by the program, as std's `CommandExt`: returns only if that fails.
-    /// Never moves.
-    ///
-    /// ```
-    /// # use gosched::process::Command;
-    /// let error = Command::new("/no/such/program").exec();
-    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
-    /// ```
-    pub fn exec(&mut self) -> io::Error {
-        CommandExt::exec(&mut self.0)
     }
 
     /// The std command inside, for methods that only std has. Never moves.

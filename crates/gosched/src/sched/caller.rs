@@ -152,7 +152,6 @@ impl Visitor {
     }
 
     /// Whether this is a goroutine whose thread has a P.
-    #[cfg(any(feature = "futures-io", feature = "hyper"))]
     pub(crate) fn has_p(&self) -> bool {
         self.0.as_ref().is_some_and(Worker::has_p)
     }

@@ -75,7 +75,6 @@ mod template;
 mod tests;
 mod timed;
 mod turn;
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub(crate) mod wakers;
 
 use core::ptr::NonNull;

@@ -32,13 +32,7 @@ use crate::p::{Overflow, OwnedP};
 
 /// Wakes an async task for the poller; goroutines that this makes runnable go to `ready`.
 fn wake_task(node: WakerNode, ready: &mut List<G>) -> Option<WakerNode> {
-    #[cfg(any(feature = "futures-io", feature = "hyper"))]
-    return super::wakers::wake(node, ready);
-    #[cfg(not(any(feature = "futures-io", feature = "hyper")))]
-    {
-        let _ = (Box::leak(node), ready);
-        crate::fatal::fatal!("netpoll: an async task waits, and none can");
-    }
+    super::wakers::wake(node, ready)
 }
 
 impl Sched {

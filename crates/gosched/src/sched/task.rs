@@ -16,9 +16,7 @@ use std::sync::Arc;
 use super::alarm::Spare;
 use super::{Caller, Commit, Inside, Visitor};
 use crate::g::bell::TaskBell;
-use crate::g::waiter::WaitReason;
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
-use crate::g::waiter::Waiter;
+use crate::g::waiter::{WaitReason, Waiter};
 
 /// One running `block_on`.
 pub(crate) struct BlockedTask {
@@ -133,13 +131,11 @@ unsafe fn release(data: *const ()) {
     drop(unsafe { task(data) });
 }
 
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
 /// Whether a waker is one of ours.
 pub(crate) fn is_own(waker: &Waker) -> bool {
     core::ptr::eq(waker.vtable(), &VTABLE)
 }
 
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
 /// Uses a waker inside the runtime, if it is one of ours; returns the waiter to wake, if there is
 /// one.
 pub(crate) fn notify_own(waker: &Waker) -> Option<Option<Waiter>> {

@@ -2,8 +2,9 @@
 //!
 //! Calling a waker of another executor runs foreign code, which may do anything, also call this
 //! library; the poller runs inside the runtime. So such wakers are handed to a goroutine that does
-//! nothing else. The wakers of our own `future::block_on` run no foreign code: the poller notifies
-//! their tasks itself.
+//! nothing else; so are the wakers of sockets that are a case of a selection (`source/watch.rs`).
+//! The wakers of our own `future::block_on` run no foreign code: the poller notifies their tasks
+//! itself.
 //!
 //! Nothing is allocated or freed inside the runtime. When a task's wait has ended its node is
 //! *due*, and freed by that goroutine; or, for a waker of ours, it stays with its descriptor for

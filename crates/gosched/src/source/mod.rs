@@ -6,6 +6,7 @@
 //! | `mod` | a descriptor's registration, and waiting for it |
 //! | `places` | which states of descriptors are in use |
 //! | `tasks` | async tasks that wait |
+//! | `watch` | a receiver that is told: a source as a case of a selection |
 //!
 //! A source is registered when somebody first has to wait for it: until then it costs nothing, and
 //! conversions, which must not fail, need not register. epoll reports at once what a new source is
@@ -23,8 +24,8 @@
 //! `WouldBlock` [`wait`](Source::wait) with what was seen.
 
 mod places;
-#[cfg(any(feature = "futures-io", feature = "hyper"))]
 mod tasks;
+mod watch;
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
@@ -120,6 +121,15 @@ impl<S: AsFd> Source<S> {
     /// Takes it out of the poller.
     pub(crate) fn into_inner(self) -> S {
         self.io
+    }
+
+    /// Registers it, unless it is: then a wait can't fail.
+    pub(crate) fn register(&self) -> io::Result<()> {
+        while self.slot.seen(Direction::Read).0.is_none() {
+            // `None` if somebody else registers it at the same time, and may fail yet.
+            let _registered = self.slot.register(Direction::Read)?;
+        }
+        Ok(())
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 //! `sched/wakers.rs` says what becomes of it after the wait. A waker of `future::block_on` may be
 //! cloned inside the runtime.
 
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
 use core::sync::atomic::Ordering;
 use core::task::Waker;
 use std::io;
@@ -39,6 +40,7 @@ impl<S: AsFd> Source<S> {
         self.slot.wait_async(direction, seen, waker)
     }
 
+    #[cfg(any(feature = "futures-io", feature = "hyper"))]
     /// Notes that a read of a byte stream, tried after `seen`, got less than it had room for: all
     /// that had been reported by then is read, and what comes later will be reported.
     pub(crate) fn note_drained(&self, seen: SeenEdges) {
@@ -49,6 +51,7 @@ impl<S: AsFd> Source<S> {
         }
     }
 
+    #[cfg(any(feature = "futures-io", feature = "hyper"))]
     /// Whether a read can't find anything, because nothing was reported since the read that
     /// [`note_drained`](Source::note_drained) noted.
     pub(crate) fn is_drained(&self, seen: SeenEdges) -> bool {
@@ -122,6 +125,20 @@ fn wait_own(
     // Only now: this may free a task.
     drop(before);
     Some(Promised::Wake)
+}
+
+/// Takes out a task of a source, because it does not wait any more; the source may be closed
+/// already. Never an own waker of `future::block_on`.
+pub(super) fn forget_task(registration: u64, direction: Direction, waker: &Waker) {
+    let (state, _) = find(registration);
+    let forgotten = {
+        let _visitor = Visitor::enter();
+        let same = |task: &Waiter| matches!(task, Waiter::Async(other) if other.will_wake(waker));
+        let forgotten = state.forget_task(direction, same);
+        count_left(usize::from(forgotten.is_some()));
+        forgotten
+    };
+    drop(forgotten);
 }
 
 /// Makes sure that somebody polls; called after a task was counted. An M with a P looks itself,

@@ -1,6 +1,7 @@
 //! The operating system, wrapped: each file covers one part of Linux with functions that the
 //! library uses without `errno`. Nothing here knows a G, M or P.
 
+pub(crate) mod caught;
 pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod epoll;

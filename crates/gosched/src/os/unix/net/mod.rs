@@ -24,10 +24,13 @@ mod datagram;
 #[allow(unsafe_code)]
 mod fd;
 mod listener;
+mod ready;
+mod split;
 mod stream;
 
 pub use datagram::UnixDatagram;
 pub use listener::{Incoming, UnixListener};
+pub use split::{ReadHalf, ReuniteError, WriteHalf};
 pub use stream::UnixStream;
 
 #[doc(no_inline)]
