@@ -29,6 +29,7 @@
 //!   one that may block
 //! - [`future`]: async code called from goroutines, and the other way round
 //! - [`runtime`]: how many, which one am I, settings
+//! - [`trace`]: what happened when, for `go tool trace` and `gosched-trace`
 //! - [`goroutine_local!`]: values of which each goroutine has its own
 //! - `#[gosched::main]`, `#[gosched::test]`: a program or a test as the main goroutine
 //!
@@ -49,6 +50,8 @@
 //! | `GOMAXPROCS=n` | the number of Ps (default: the number of CPUs that this process may use) |
 //! | `GOSCHED_STACK=bytes` | how far stacks may grow |
 //! | `GOSCHED_DEBUG=key=value,...` | the switches below |
+//! | `GOSCHED_TRACE=file` | records an execution [`trace`] of the whole run; `%p` in the name is the process id |
+//! | `GOSCHED_TRACE=flight:10s:file` | keeps the last ten seconds, and writes them when a goroutine panics, holds its thread too long (`stall=ms`), at a fatal error or SIGQUIT, else at the end |
 //!
 //! | key | effect |
 //! |---|---|
