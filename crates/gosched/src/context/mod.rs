@@ -39,6 +39,7 @@ mod chan_error;
 mod deadline;
 mod end;
 mod error;
+mod guard;
 mod node;
 mod slot;
 
@@ -62,6 +63,7 @@ use node::Bond;
 pub use after::AfterFunc;
 pub use chan_error::{RecvCtxError, SendCtxError};
 pub use error::ContextError;
+pub use guard::DropGuard;
 use node::ContextNode;
 pub(crate) use slot::EnteredContext;
 
@@ -272,6 +274,19 @@ impl Context {
         if let Some(node) = &self.0 {
             node.cancel(&why);
         }
+    }
+
+    /// A guard that [cancels](Context::cancel) it when dropped, also by a panic.
+    ///
+    /// ```
+    /// let ctx = gosched::context::background().with_cancel();
+    /// let guard = ctx.drop_guard();
+    /// assert!(!ctx.is_cancelled());
+    /// drop(guard);
+    /// assert!(ctx.is_cancelled());
+    /// ```
+    pub fn drop_guard(&self) -> DropGuard {
+        DropGuard::new(self.clone())
     }
 
     /// Whether it has ended, for whichever reason.
