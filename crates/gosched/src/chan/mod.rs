@@ -101,6 +101,7 @@
 //! then, and the calling thread is blocked meanwhile.
 
 mod case;
+pub(crate) mod change;
 mod err;
 mod future;
 #[doc(hidden)]
