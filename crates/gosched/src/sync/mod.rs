@@ -36,6 +36,8 @@
 mod barrier;
 mod condvar;
 mod err_group;
+mod err_outcome;
+mod err_scope;
 mod lazy_lock;
 pub mod mpsc;
 mod mutex;
@@ -51,6 +53,7 @@ mod wait_group;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use err_group::ErrGroup;
+pub use err_scope::ErrScope;
 pub use lazy_lock::LazyLock;
 pub use mutex::{Mutex, MutexGuard};
 #[expect(deprecated, reason = "std has it, so does this")]
