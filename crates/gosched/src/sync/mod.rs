@@ -34,6 +34,7 @@
 #![deny(unsafe_code)]
 
 mod barrier;
+pub mod broadcast;
 mod condvar;
 mod err_group;
 mod err_outcome;
@@ -41,6 +42,7 @@ mod err_scope;
 mod lazy_lock;
 pub mod mpsc;
 mod mutex;
+mod notify;
 mod once;
 mod once_lock;
 mod poison;
@@ -49,6 +51,7 @@ mod rwlock;
 mod seam;
 mod semaphore;
 mod wait_group;
+pub mod watch;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
@@ -56,6 +59,7 @@ pub use err_group::ErrGroup;
 pub use err_scope::ErrScope;
 pub use lazy_lock::LazyLock;
 pub use mutex::{Mutex, MutexGuard};
+pub use notify::Notify;
 #[expect(deprecated, reason = "std has it, so does this")]
 pub use once::ONCE_INIT;
 pub use once::{Once, OnceState};
