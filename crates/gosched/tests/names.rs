@@ -75,6 +75,11 @@ const SAME: &[Same] = &[
         reason: CHANNELS,
     },
     Same {
+        name: "Pool",
+        files: &["gosched/src/sched/wakers.rs", "gosched/src/sync/pool.rs"],
+        reason: "public: Go's name; and the goroutines that call the wakers of other executors",
+    },
+    Same {
         name: "Incoming",
         files: &["gosched/src/net/listener.rs", "gosched/src/os/unix/net/listener.rs"],
         reason: "public, in two modules that have std's names",
