@@ -4,12 +4,16 @@
 mod common;
 
 use std::cell::RefCell;
+use std::future::Future;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::join_all;
 use gosched::chan::{
-    Receiver, RecvError, Select, SendError, Sender, TryRecvError, after, bounded, never, tick, unbounded,
+    Receiver, RecvError, Select, SendError, Sender, TryRecvError, after, bounded, never, never_sender, tick,
+    unbounded,
 };
+use gosched::context::{background, enter};
 use gosched::{go, select, select_biased};
 
 const BRIEF: Duration = Duration::from_millis(1);
@@ -347,4 +351,43 @@ fn trying_never_moves() {
         }
     }
     join_all(senders);
+}
+
+/// No send on it completes, in whichever way; values come back, and the channel is never closed.
+#[gosched::test]
+fn a_sender_on_which_no_send_completes() {
+    let s = never_sender();
+    let value = Arc::new(1);
+    assert!(s.try_send(Arc::clone(&value)).is_err_and(|error| error.is_full()));
+    assert!(s.send_timeout(Arc::clone(&value), BRIEF).is_err_and(|error| error.is_timeout()));
+    let ctx = background().with_timeout(BRIEF);
+    assert!(enter(&ctx, || s.send_ctx(Arc::clone(&value))).is_err_and(|error| error.is_done()));
+    assert!(!s.close() && !s.clone().is_closed());
+    assert_eq!((s.capacity(), s.len(), s.is_full()), (Some(0), 0, true));
+    assert!(!s.same_channel(&never_sender()));
+    let (other, r) = bounded(1);
+    for _ in 0..100 {
+        select! {
+            send(s, Arc::clone(&value)) -> _ => unreachable!(),
+            send(other, 1) -> sent => sent.unwrap(),
+        }
+        select! {
+            send(s, Arc::clone(&value)) -> _ => unreachable!(),
+            recv(r) -> one => assert_eq!(one, Ok(1)),
+        }
+        select! {
+            send(s, Arc::clone(&value)) -> _ => unreachable!(),
+            default => {}
+        }
+    }
+    select! {
+        send(s, Arc::clone(&value)) -> _ => unreachable!(),
+        default(BRIEF) => {}
+    }
+    let mut pending = Box::pin(s.send_async(Arc::clone(&value)));
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(pending.as_mut().poll(&mut cx).is_pending());
+    drop(pending);
+    drop(s);
+    assert_eq!(Arc::strong_count(&value), 1);
 }

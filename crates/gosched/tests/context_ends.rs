@@ -450,3 +450,20 @@ fn the_error_of_io_says_why() {
         assert_eq!(ContextError::of(&other), None);
     }
 }
+
+/// A guard cancels when it is dropped, also by a panic, and not once it is disarmed.
+#[gosched::test]
+fn a_drop_guard_cancels() {
+    let ctx = background().with_cancel();
+    let guard = ctx.drop_guard();
+    let sleeper = enter(&ctx, || go(|| time::sleep(FOR_EVER)));
+    assert!(!guard.disarm().is_cancelled() && !ctx.is_cancelled());
+    let guard = ctx.drop_guard();
+    let panicked = std::panic::catch_unwind(move || {
+        let _guard = guard;
+        std::panic::resume_unwind(Box::new("over"));
+    });
+    assert!(panicked.is_err());
+    assert_eq!(sleeper.join().unwrap(), Err(ContextError::Cancelled));
+    drop(background().drop_guard());
+}

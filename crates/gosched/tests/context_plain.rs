@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 use common::within;
 use gosched::chan::{RecvTimeoutError, Select, SendTimeoutError, after, at, bounded, never, tick};
 use gosched::context::{Context, ContextError, background, current, enter};
-use gosched::sync::{Barrier, Condvar, Mutex, RwLock, Semaphore, WaitGroup, mpsc};
+use gosched::sync::{
+    Barrier, Condvar, Mutex, Notify, RwLock, Semaphore, SingleFlight, WaitGroup, broadcast, mpsc, watch,
+};
+use gosched::thread::JoinSet;
 use gosched::{go, select, thread, time};
 
 /// Longer than any test may last: a wait that runs this long has missed what should end it.
@@ -195,6 +198,11 @@ fn time_limits_run_to_their_end() {
             assert!(sel.select_timeout(A_WHILE).is_err());
             assert!(sel.ready_timeout(A_WHILE).is_err());
             assert!(began.elapsed() >= 4 * A_WHILE);
+            let limiter = time::RateLimiter::new(1.0 / A_WHILE.as_secs_f64(), 1);
+            limiter.wait();
+            let began = Instant::now();
+            limiter.wait();
+            assert!(began.elapsed() >= A_WHILE / 2);
         });
     }
 }
@@ -218,6 +226,57 @@ fn selects_last() {
             assert_eq!(r.try_recv(), Ok(1));
         };
         (wait, move || s.send(1).unwrap())
+    });
+}
+
+#[gosched::test]
+fn sets_notifications_and_changes_last() {
+    lasts(|| {
+        let (s, r) = bounded::<u8>(0);
+        // The members run under the set's context: under none here.
+        let mut set = JoinSet::new();
+        set.spawn(move || r.recv());
+        let wait = move || assert_eq!(set.join_next().unwrap().unwrap(), Ok(1));
+        (wait, move || s.send(1).unwrap())
+    });
+    lasts(|| {
+        let notify = Arc::new(Notify::new());
+        let other = Arc::clone(&notify);
+        (move || notify.wait(), move || other.notify_one())
+    });
+    lasts(|| {
+        let (s, mut r) = broadcast::channel(1);
+        (move || assert_eq!(r.recv(), Ok(1)), move || drop(s.send(1)))
+    });
+    lasts(|| {
+        let (s, mut r) = watch::channel(0);
+        (move || r.changed().unwrap(), move || s.send(1).unwrap())
+    });
+    lasts(|| {
+        let (s, mut r) = watch::channel(0);
+        (move || assert_eq!(*r.wait_for(|n| *n == 1).unwrap(), 1), move || s.send(1).unwrap())
+    });
+    lasts(|| {
+        let (s, r) = watch::channel(0);
+        (move || s.closed(), move || drop(r))
+    });
+    lasts(|| {
+        let (s, r) = broadcast::channel::<u8>(1);
+        (move || s.closed(), move || drop(r))
+    });
+    lasts(|| {
+        let flights = Arc::new(SingleFlight::new());
+        let (end, ended) = bounded::<u8>(0);
+        let (begin, begun) = bounded::<u8>(0);
+        let other = Arc::clone(&flights);
+        go(move || {
+            other.call(1, || {
+                drop(begin);
+                ended.recv().is_err()
+            })
+        });
+        assert!(begun.recv().is_err());
+        (move || assert!(flights.call(1, || unreachable!())), move || drop(end))
     });
 }
 

@@ -21,8 +21,9 @@ struct Same {
 
 /// The primitive that users see, and its core, which neither waits nor wakes.
 const CORE: &str = "the public primitive, and its core: the same without waiting and waking";
-/// `std::sync::mpsc` and crossbeam-channel both have it, and so do we.
-const CHANNELS: &str = "public, in two modules that have the names of std's and of crossbeam's channels";
+/// `std::sync::mpsc`, crossbeam-channel and tokio's channels have it, and so do we.
+const CHANNELS: &str =
+    "public, in modules that have the names of std's, of crossbeam's and of tokio's channels";
 /// The simulator has one of its own.
 const MODEL: &str = "the simulator's model of the same thing";
 
@@ -38,8 +39,46 @@ const SAME: &[Same] = &[
     Same { name: "IntoIter", files: &["gosched/src/chan/iter.rs", "gosched/src/sync/mpsc.rs"], reason: CHANNELS },
     Same { name: "Iter", files: &["gosched/src/chan/iter.rs", "gosched/src/sync/mpsc.rs"], reason: CHANNELS },
     Same { name: "TryIter", files: &["gosched/src/chan/iter.rs", "gosched/src/sync/mpsc.rs"], reason: CHANNELS },
-    Same { name: "Receiver", files: &["gosched/src/chan/receiver.rs", "gosched/src/sync/mpsc.rs"], reason: CHANNELS },
-    Same { name: "Sender", files: &["gosched/src/chan/sender.rs", "gosched/src/sync/mpsc.rs"], reason: CHANNELS },
+    Same {
+        name: "Receiver",
+        files: &[
+            "gosched/src/chan/receiver.rs",
+            "gosched/src/sync/broadcast/receiver.rs",
+            "gosched/src/sync/mpsc.rs",
+            "gosched/src/sync/watch/receiver.rs",
+        ],
+        reason: CHANNELS,
+    },
+    Same {
+        name: "Sender",
+        files: &[
+            "gosched/src/chan/sender.rs",
+            "gosched/src/sync/broadcast/mod.rs",
+            "gosched/src/sync/mpsc.rs",
+            "gosched/src/sync/watch/sender.rs",
+        ],
+        reason: CHANNELS,
+    },
+    Same {
+        name: "RecvError",
+        files: &["gosched/src/chan/err.rs", "gosched/src/sync/broadcast/error.rs", "gosched/src/sync/watch/error.rs"],
+        reason: CHANNELS,
+    },
+    Same {
+        name: "SendError",
+        files: &["gosched/src/chan/err.rs", "gosched/src/sync/broadcast/error.rs", "gosched/src/sync/watch/error.rs"],
+        reason: CHANNELS,
+    },
+    Same {
+        name: "TryRecvError",
+        files: &["gosched/src/chan/err.rs", "gosched/src/sync/broadcast/error.rs"],
+        reason: CHANNELS,
+    },
+    Same {
+        name: "Pool",
+        files: &["gosched/src/sched/wakers.rs", "gosched/src/sync/pool.rs"],
+        reason: "public: Go's name; and the goroutines that call the wakers of other executors",
+    },
     Same {
         name: "Signal",
         files: &["gosched/src/g/waiter.rs", "gosched/src/signal/kind.rs"],

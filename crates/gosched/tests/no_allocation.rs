@@ -14,6 +14,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
+use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -27,9 +28,10 @@ use gosched::os::unix::net::{UnixDatagram, UnixStream};
 use gosched::runtime::{self, blocking, checkpoint, maxprocs, stop_the_world};
 use gosched::signal::{Signal, context_until, notify};
 use gosched::sync::{
-    Barrier, Condvar, ErrGroup, LazyLock, Mutex, Once, OnceLock, RwLock, Semaphore, WaitGroup, mpsc,
+    Barrier, Condvar, ErrGroup, LazyLock, Mutex, Notify, Once, OnceLock, Pool, RwLock, Semaphore,
+    SingleFlight, WaitGroup, broadcast, mpsc, watch,
 };
-use gosched::thread::{self, Builder};
+use gosched::thread::{self, Builder, JoinSet};
 use gosched::time::{self, Ticker, Timer, timeout};
 use gosched::{fs, go, goroutine_local, process, select, yield_now};
 
@@ -306,6 +308,65 @@ fn locks() {
         let group = ErrGroup::with_limit(2);
         (0..6).for_each(|n| group.go(move || if n == 5 { Err(Box::new(n)) } else { Ok(()) }));
         assert!(group.wait().is_err());
+    });
+}
+
+/// What is built on channels and locks.
+#[test]
+fn what_is_shared() {
+    drive("what_is_shared", || {
+        let mut set = JoinSet::new();
+        (0..200).for_each(|n| set.spawn(move || Box::new(n)));
+        assert!(set.join_next_timeout(NEVER).is_some() && set.ready().recv().is_err());
+        set.spawn(|| panic::resume_unwind(Box::new("over")));
+        assert_eq!(set.join_all().len(), 200);
+        let mut set = JoinSet::new();
+        set.spawn(|| time::sleep(NEVER));
+        set.detach_all();
+        set.spawn(|| time::sleep(NEVER));
+        drop(set);
+
+        let notify = Arc::new(Notify::new());
+        let (s, r) = broadcast::channel(4);
+        let (set_to, seen) = watch::channel(Box::new(0));
+        let flights = Arc::new(SingleFlight::new());
+        let pool = Arc::new(Pool::new(|| Box::new(0)));
+        let waiters: Vec<_> = (0..10)
+            .map(|_| {
+                let (notify, flights, pool) = (Arc::clone(&notify), Arc::clone(&flights), Arc::clone(&pool));
+                let (mut r, mut seen) = (r.resubscribe(), seen.clone());
+                go(move || {
+                    let _ = notify.wait_timeout(SOON);
+                    while !matches!(r.recv(), Err(broadcast::RecvError::Closed)) {}
+                    **pool.get() += 1;
+                    assert_eq!(**seen.wait_for(|n| **n == 10).unwrap(), 10);
+                    *flights.call(String::from("key"), || {
+                        thread::sleep(SOON);
+                        Box::new(5)
+                    })
+                })
+            })
+            .collect();
+        for n in 0..=10 {
+            yield_now();
+            if n % 2 == 0 {
+                notify.notify_one()
+            } else {
+                notify.notify_waiters()
+            }
+            s.send(Box::new(n)).unwrap();
+            set_to.send(Box::new(n)).unwrap();
+        }
+        drop((s, r));
+        assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap() == 5));
+        let limiter = time::RateLimiter::new(5_000, 1);
+        (0..5).for_each(|_| limiter.wait());
+        assert!(timeout(SOON, || limiter.wait_ctx()).is_ok());
+        let failed = ErrGroup::scope_with_limit(2, |group| {
+            (0..6).for_each(|n| group.go(move || if n == 5 { Err(Box::new(n)) } else { Ok(()) }));
+        });
+        assert!(failed.is_err());
+        assert!(chan::never_sender().send_timeout(Box::new(1), SOON).is_err());
     });
 }
 

@@ -351,3 +351,19 @@ fn on_a_foreign_thread() {
         assert!(!timer.stop());
     });
 }
+
+/// A clone is the same timer, of both kinds.
+#[gosched::test]
+fn a_clone_is_the_same_timer() {
+    let timer = Timer::new(FOR_EVER);
+    let clone = timer.clone();
+    assert!(clone.reset(SHORT));
+    drop(clone);
+    timer.receiver().recv().unwrap();
+    assert!(!timer.clone().stop(), "its value was received");
+    let (rings, rung) = chan::unbounded();
+    let timer = Timer::after_func(FOR_EVER, move || rings.send(()).unwrap());
+    assert!(timer.clone().reset(SHORT));
+    rung.recv().unwrap();
+    assert!(!timer.reset(FOR_EVER) && timer.clone().stop() && !timer.stop());
+}

@@ -16,7 +16,11 @@ use std::time::{Duration, Instant};
 use common::{child, tid};
 use gosched::chan::{self, Select, bounded, unbounded};
 use gosched::net::{TcpListener, TcpStream, UdpSocket};
-use gosched::sync::{Barrier, Condvar, ErrGroup, Mutex, Once, OnceLock, RwLock, Semaphore, WaitGroup, mpsc};
+use gosched::sync::{
+    Barrier, Condvar, ErrGroup, Mutex, Notify, Once, OnceLock, Pool, RwLock, Semaphore, SingleFlight,
+    WaitGroup, broadcast, mpsc, watch,
+};
+use gosched::thread::JoinSet;
 use gosched::{context, future, go, runtime, select, thread, time, yield_now};
 
 /// Whether a call that need not wait may move its goroutine.
@@ -254,6 +258,70 @@ const CALLS: &[(&str, Kind, Make)] = &[
         let group = WaitGroup::new();
         Box::new(move || group.wait())
     }),
+    ("JoinSet::join_next", Moves, || {
+        let mut set = JoinSet::new();
+        Box::new(move || {
+            if set.is_empty() {
+                (0..100).for_each(|_| set.spawn(|| ()));
+                thread::sleep(Duration::from_millis(1));
+                set.ready().recv().unwrap_err();
+            }
+            set.join_next().unwrap().unwrap();
+        })
+    }),
+    ("JoinSet::join_next, empty", Moves, || {
+        let mut set = JoinSet::<()>::new();
+        Box::new(move || assert!(set.join_next().is_none()))
+    }),
+    ("Notify::wait", Moves, || {
+        let notify = Notify::new();
+        Box::new(move || {
+            notify.notify_one();
+            notify.wait();
+        })
+    }),
+    ("broadcast::recv", Moves, || {
+        let (s, mut r) = broadcast::channel(1);
+        Box::new(move || {
+            s.send(1).unwrap();
+            r.recv().unwrap();
+        })
+    }),
+    ("broadcast::try_recv", Stays, || {
+        let (s, mut r) = broadcast::channel(1);
+        Box::new(move || {
+            s.send(1).unwrap();
+            r.try_recv().unwrap();
+        })
+    }),
+    ("watch::changed", Moves, || {
+        let (s, mut r) = watch::channel(1);
+        Box::new(move || {
+            s.send(1).unwrap();
+            r.changed().unwrap();
+        })
+    }),
+    ("watch::wait_for", Stays, || {
+        let (s, mut r) = watch::channel(1);
+        Box::new(move || assert_eq!((*r.wait_for(|n| *n == 1).unwrap(), *s.borrow()), (1, 1)))
+    }),
+    ("SingleFlight::call", Stays, || {
+        let flights = SingleFlight::new();
+        Box::new(move || assert_eq!(flights.call(1, || 2), 2))
+    }),
+    ("Pool::get", Stays, || {
+        let pool = Pool::new(|| ());
+        Box::new(move || drop(pool.get()))
+    }),
+    ("RateLimiter::wait", Moves, || {
+        let limiter = time::RateLimiter::new(f64::INFINITY, 1);
+        Box::new(move || limiter.wait())
+    }),
+    ("RateLimiter::wait_ctx", Moves, || {
+        let limiter = time::RateLimiter::new(1e9, 1_000_000);
+        Box::new(move || limiter.wait_ctx().unwrap())
+    }),
+    ("ErrGroup::scope", Moves, || Box::new(|| ErrGroup::<()>::scope(|_| ()).unwrap())),
     ("ErrGroup::wait", Moves, || {
         let group = ErrGroup::<()>::new();
         Box::new(move || group.wait().unwrap())

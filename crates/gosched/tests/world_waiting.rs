@@ -15,15 +15,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{child, until_waiting};
+use common::{everywhere, until_waiting};
 use gosched::chan::{self, RecvTimeoutError, Select, SendTimeoutError, TryRecvError, bounded, unbounded};
 use gosched::net::{TcpListener, TcpStream, UdpSocket};
 use gosched::os::unix::net::UnixStream;
 use gosched::runtime::{self, blocking, checkpoint, maxprocs, stop_the_world};
 use gosched::signal::{self, Signal};
 use gosched::sync::{
-    Arc, Barrier, Condvar, ErrGroup, Mutex, Once, OnceLock, PoisonError, RwLock, Semaphore, WaitGroup, mpsc,
+    Arc, Barrier, Condvar, ErrGroup, Mutex, Notify, Once, OnceLock, PoisonError, Pool, RwLock, Semaphore,
+    SingleFlight, WaitGroup, broadcast, mpsc, watch,
 };
+use gosched::thread::JoinSet;
 use gosched::{context, future, go, select, thread, time};
 
 const SOON: Duration = Duration::from_millis(1);
@@ -47,24 +49,10 @@ fn completes<T>(f: impl FnOnce() -> T) -> T {
     stop_the_world(|_| f())
 }
 
-/// Runs `body` as a goroutine with 1, 2 and 8 Ps, and on a foreign thread.
-fn on_both(test: &'static str, body: fn()) {
-    let run = move || match common::arg().as_str() {
-        "goroutine" => gosched::run(body),
-        _ => std::thread::spawn(body).join().unwrap(),
-    };
-    let child = child(test, run);
-    for procs in [1, 2, 8] {
-        for who in ["goroutine", "thread"] {
-            child.clone().procs(procs).arg(who).run().ok();
-        }
-    }
-}
-
 /// What listens or watches never waits; a wait for a signal refuses, and listens no more.
 #[test]
 fn signals_and_cases() {
-    on_both("signals_and_cases", || {
+    everywhere("signals_and_cases", || {
         let signals = completes(|| signal::notify(&[Signal::User1]).unwrap());
         refused(|| signals.recv());
         refused(signal::ctrl_c);
@@ -85,7 +73,7 @@ fn signals_and_cases() {
 
 #[test]
 fn what_lends_its_frame_refuses() {
-    on_both("what_lends_its_frame_refuses", || {
+    everywhere("what_lends_its_frame_refuses", || {
         static RAN: AtomicUsize = AtomicUsize::new(0);
         for _ in 0..100 {
             let mut value = [1u64; 64];
@@ -105,7 +93,7 @@ fn what_lends_its_frame_refuses() {
 
 #[test]
 fn threads_and_time() {
-    on_both("threads_and_time", || {
+    everywhere("threads_and_time", || {
         refused(gosched::yield_now);
         refused(thread::park);
         refused(|| thread::park_timeout(SOON));
@@ -150,7 +138,7 @@ fn threads_and_time() {
 
 #[test]
 fn join() {
-    on_both("join", || {
+    everywhere("join", || {
         let done = go(|| 1);
         while !done.is_finished() {
             thread::sleep(SOON);
@@ -165,12 +153,28 @@ fn join() {
         let handle = go(move || r.recv().is_ok());
         refused(|| assert!(future::block_on(handle.into_future()).is_ok()));
         s.send(()).unwrap();
+
+        let (s, r) = bounded::<()>(0);
+        let mut set = JoinSet::new();
+        assert!(completes(|| set.join_next()).is_none());
+        set.spawn(move || r.recv().is_ok());
+        refused(|| set.join_next());
+        refused(|| set.join_next_timeout(SOON));
+        refused(|| set.join_next_ctx());
+        assert!(completes(|| set.join_next_timeout(Duration::ZERO)).is_none());
+        assert!(completes(|| set.try_join_next()).is_none() && set.len() == 1);
+        s.send(()).unwrap();
+        assert!(set.ready().recv().is_err());
+        assert!(completes(|| set.join_next()).unwrap().unwrap());
+        let (_s, r) = bounded::<()>(0);
+        set.spawn(move || r.recv().is_ok());
+        refused(|| set.join_all());
     });
 }
 
 #[test]
 fn locks() {
-    on_both("locks", || {
+    everywhere("locks", || {
         let mutex = Arc::new(Mutex::new(0));
         *completes(|| mutex.lock().unwrap()) += 1;
         let held = mutex.lock().unwrap();
@@ -222,7 +226,7 @@ fn locks() {
 
 #[test]
 fn conditions() {
-    on_both("conditions", || {
+    everywhere("conditions", || {
         let pair = Arc::new((Mutex::new(0), Condvar::new()));
         for _ in 0..10 {
             refused(|| pair.1.wait(pair.0.lock().unwrap_or_else(PoisonError::into_inner)));
@@ -265,14 +269,16 @@ fn conditions() {
         group.go(move || r.recv().map_err(drop));
         refused(|| group.go(|| Err(())));
         refused(|| group.wait());
+        assert!(!completes(|| group.try_go(|| Err(()))));
         s.send(()).unwrap();
         assert_eq!(group.wait(), Ok(()));
+        refused(|| ErrGroup::<()>::scope(|group| group.go(|| Err(()))));
     });
 }
 
 #[test]
 fn barriers() {
-    on_both("barriers", || {
+    everywhere("barriers", || {
         let barrier = Arc::new(Barrier::new(3));
         refused(|| barrier.wait());
         refused(|| barrier.wait());
@@ -296,7 +302,7 @@ fn barriers() {
 
 #[test]
 fn once() {
-    on_both("once", || {
+    everywhere("once", || {
         static ONCE: Once = Once::new();
         completes(|| ONCE.call_once(|| ()));
         completes(|| ONCE.wait());
@@ -319,7 +325,7 @@ fn once() {
 
 #[test]
 fn channels() {
-    on_both("channels", || {
+    everywhere("channels", || {
         for capacity in [0, 1] {
             let (s, r) = bounded(capacity);
             (0..capacity).for_each(|n| completes(|| s.send(n).unwrap()));
@@ -370,8 +376,113 @@ fn channels() {
 }
 
 #[test]
+fn notifications_and_changes() {
+    everywhere("notifications_and_changes", || {
+        let notify = Arc::new(Notify::new());
+        for _ in 0..3 {
+            refused(|| notify.wait());
+            refused(|| notify.wait_timeout(SOON));
+            refused(|| notify.wait_ctx());
+        }
+        completes(|| {
+            assert!(!notify.wait_timeout(Duration::ZERO));
+            notify.notify_waiters();
+            notify.notify_one();
+            notify.wait();
+        });
+        let other = Arc::clone(&notify);
+        let waits = go(move || other.wait());
+        until_waiting("chan receive", 1);
+        completes(|| notify.notify_one());
+        waits.join().unwrap();
+
+        let (s, mut r) = broadcast::channel(2);
+        refused(|| r.recv());
+        refused(|| r.recv_timeout(SOON));
+        refused(|| r.recv_ctx());
+        refused(|| s.closed());
+        completes(|| {
+            assert_eq!(r.recv_timeout(Duration::ZERO), None);
+            (1..=3).for_each(|n| drop(s.send(n)));
+            assert_eq!(r.recv(), Err(broadcast::RecvError::Lagged(1)));
+            assert_eq!((r.recv(), r.try_recv()), (Ok(2), Ok(3)));
+            assert!(r.try_recv().is_err());
+        });
+        let waits = go(move || r.recv());
+        until_waiting("chan receive", 1);
+        completes(|| s.send(4).unwrap());
+        assert_eq!(waits.join().unwrap(), Ok(4));
+        completes(|| s.closed());
+
+        let (s, mut r) = watch::channel(1);
+        refused(|| r.changed());
+        refused(|| r.changed_timeout(SOON));
+        refused(|| r.changed_ctx());
+        refused(|| r.wait_for(|n| *n == 2).map(drop));
+        refused(|| s.closed());
+        let looks = r.clone();
+        let value = looks.borrow();
+        refused(|| s.send(9));
+        drop(value);
+        completes(|| {
+            assert_eq!(*r.borrow(), 1, "it was not set");
+            assert_eq!(r.changed_timeout(Duration::ZERO), None);
+            s.send(2).unwrap();
+            assert_eq!(r.changed(), Ok(()));
+            assert_eq!(*r.wait_for(|n| *n == 2).unwrap(), 2);
+        });
+        let waits = go(move || r.changed());
+        until_waiting("chan receive", 1);
+        completes(|| s.send(3).unwrap());
+        assert_eq!(waits.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn shared_calls_and_rates() {
+    everywhere("shared_calls_and_rates", || {
+        let flights = Arc::new(SingleFlight::new());
+        assert_eq!(completes(|| flights.call(1, || 7)), 7);
+        let (end, ended) = bounded::<()>(0);
+        let other = Arc::clone(&flights);
+        let first = go(move || {
+            other.call(1, || {
+                let _ = ended.recv();
+                8
+            })
+        });
+        until_waiting("chan receive", 1);
+        refused(|| flights.call(1, || unreachable!()));
+        refused(|| flights.call_ctx(1, || unreachable!()));
+        assert_eq!(completes(|| flights.call(2, || 9)), 9);
+        drop(end);
+        assert_eq!(first.join().unwrap(), 8);
+
+        let pool = Pool::new(|| 1);
+        completes(|| pool.put(*pool.get() + 1));
+
+        let limiter = time::RateLimiter::new(1e-6, 3);
+        completes(|| {
+            limiter.wait();
+            limiter.wait_ctx().unwrap();
+        });
+        assert!(limiter.try_take());
+        refused(|| limiter.wait());
+        refused(|| limiter.wait_ctx());
+        assert!(completes(|| !limiter.try_take()));
+        let limiter = time::RateLimiter::new(20, 1);
+        limiter.wait();
+        // What was refused has taken nothing: else the next one would be late by ten seconds.
+        (0..200).for_each(|_| drop(catch_unwind(AssertUnwindSafe(|| stop_the_world(|_| limiter.wait())))));
+        let began = Instant::now();
+        limiter.wait();
+        assert!(began.elapsed() < Duration::from_secs(5));
+    });
+}
+
+#[test]
 fn selects() {
-    on_both("selects", || {
+    everywhere("selects", || {
         let (s1, r1) = bounded::<i32>(0);
         let (s2, r2) = bounded::<i32>(0);
         for _ in 0..10 {
@@ -434,7 +545,7 @@ fn selects() {
 /// A select that waits to send has no value yet (an *offer*): a receiver would have to wait for it.
 #[test]
 fn an_offer_that_cannot_be_completed_counts_as_none() {
-    on_both("an_offer_that_cannot_be_completed_counts_as_none", || {
+    everywhere("an_offer_that_cannot_be_completed_counts_as_none", || {
         let (s, r) = bounded::<i32>(0);
         let (sender, never) = (s.clone(), chan::never::<()>());
         let offers = go(move || {
@@ -471,7 +582,7 @@ fn an_offer_that_cannot_be_completed_counts_as_none() {
 
 #[test]
 fn sockets() {
-    on_both("sockets", || {
+    everywhere("sockets", || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         refused(|| listener.accept());

@@ -63,7 +63,7 @@
 //! | `select {}` | `select! {}` |
 //! | `reflect.Select` | [`Select`] |
 //! | `select { case v := <-c: f(v) case <-ctx.Done(): return ctx.Err() }` | [`f(r.recv_ctx()?)`](Receiver::recv_ctx), or the `select!` |
-//! | a nil channel in a `select` | [`never()`](never()) |
+//! | a nil channel in a `select` | [`never()`](never()), [`never_sender()`](never_sender) |
 //! | `time.After(d)`, `time.Tick(d)` | [`after(d)`](after), [`tick(d)`](tick) |
 //!
 //! In Go the value of a `case b <- w` is computed before the selection, here only if the case is
@@ -80,6 +80,7 @@
 //! | a waiting thread sleeps | a waiting goroutine is parked; on other threads as in crossbeam |
 //! | senders that wait for a place compete for it | first come, first served |
 //! | – | [`Sender::close`], [`Receiver::close`], `is_closed` |
+//! | – | [`never_sender`] |
 //! | – | [`send_async`](Sender::send_async), [`recv_async`](Receiver::recv_async) |
 //! | – | [`send_ctx`](Sender::send_ctx), [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx) |
 //! | `select! {}` does not compile | waits for ever |
@@ -100,6 +101,7 @@
 //! then, and the calling thread is blocked meanwhile.
 
 mod case;
+pub(crate) mod change;
 mod err;
 mod future;
 #[doc(hidden)]
@@ -221,6 +223,28 @@ pub fn at(when: Instant) -> Receiver<Instant> {
 /// ```
 pub const fn never<T>() -> Receiver<T> {
     Receiver::never()
+}
+
+/// A sender on which no send ever completes: there is no receiver, and it is never closed. For a
+/// `select!` whose case is to be switched off, as a nil channel is in Go. Never moves.
+///
+/// ```
+/// use gosched::chan::{TrySendError, bounded, never_sender};
+/// use gosched::select;
+///
+/// assert_eq!(never_sender().try_send(1), Err(TrySendError::Full(1)));
+///
+/// let (out, _r) = bounded(1);
+/// for ready in [true, false] {
+///     let out = if ready { out.clone() } else { never_sender() };
+///     select! {
+///         send(out, "value") -> sent => sent.unwrap(),
+///         default => assert!(!ready),
+///     }
+/// }
+/// ```
+pub fn never_sender<T>() -> Sender<T> {
+    Sender::new(shared::new_without_receiver())
 }
 
 /// A receiver that gets a value each `duration`: the moment at which it was due. Never moves.

@@ -202,8 +202,9 @@ impl<T> Receiver<T> {
     /// and then an error, senders that wait get their values back. Returns whether this call has
     /// closed it. Never moves.
     ///
-    /// Does nothing to a receiver made by [`never`](super::never()), or by the `done` of a context
-    /// or a goroutine: only the end of that context or goroutine closes its channel.
+    /// Does nothing to a receiver made by [`never`](super::never()), nor to one that never has a
+    /// value: only the end of the context or goroutine closes the channel that its `done` returns,
+    /// and only what is waited for that of a `ready`.
     ///
     /// ```
     /// use gosched::chan::{RecvError, SendError, bounded};

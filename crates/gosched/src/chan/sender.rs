@@ -148,6 +148,8 @@ impl<T> Sender<T> {
     /// and then an error, senders that wait get their values back. Returns whether this call has
     /// closed it. Never moves.
     ///
+    /// Does nothing to a sender made by [`never_sender`](super::never_sender).
+    ///
     /// ```
     /// use gosched::chan::{RecvError, SendError, bounded};
     ///
@@ -159,7 +161,8 @@ impl<T> Sender<T> {
     /// assert_eq!((r.recv(), r.recv()), (Ok(1), Err(RecvError)));
     /// ```
     pub fn close(&self) -> bool {
-        ops::close(self.chan())
+        // Without receivers it was closed by the last one, or never is.
+        !self.handle.is_alone() && ops::close(self.chan())
     }
 
     /// Whether the channel is closed, by a `close` or because all receivers are gone. Never moves.

@@ -24,7 +24,7 @@ pub(super) struct SharedChan<T> {
     capacity: Option<usize>,
     senders: AtomicUsize,
     receivers: AtomicUsize,
-    /// One side has no handles any more; the other side frees the memory.
+    /// One side has no handles any more, or never had any; the other side frees the memory.
     half_gone: AtomicBool,
     gone: Option<ReceiversGone>,
 }
@@ -93,16 +93,26 @@ pub(super) fn new<T>(
     capacity: Option<usize>,
     gone: Option<ReceiversGone>,
 ) -> (Handle<T, SendingSide>, Handle<T, ReceivingSide>) {
+    let counted = make(capacity, 1, gone);
+    (Handle::new(ChanPtr(counted)), Handle::new(ChanPtr(counted)))
+}
+
+/// An open channel without a buffer that has a sender, and never has a receiver.
+pub(super) fn new_without_receiver<T>() -> Handle<T, SendingSide> {
+    Handle::new(ChanPtr(make(Some(0), 0, None)))
+}
+
+/// The memory of a channel with one sender and so many receivers.
+fn make<T>(capacity: Option<usize>, receivers: usize, gone: Option<ReceiversGone>) -> NonNull<SharedChan<T>> {
     let chan = capacity.map_or_else(Chan::unbounded, Chan::bounded);
-    let counted = NonNull::from(Box::leak(Box::new(SharedChan {
+    NonNull::from(Box::leak(Box::new(SharedChan {
         chan,
         capacity,
         senders: AtomicUsize::new(1),
-        receivers: AtomicUsize::new(1),
-        half_gone: AtomicBool::new(false),
+        receivers: AtomicUsize::new(receivers),
+        half_gone: AtomicBool::new(receivers == 0),
         gone,
-    })));
-    (Handle::new(ChanPtr(counted)), Handle::new(ChanPtr(counted)))
+    })))
 }
 
 impl<T> SharedChan<T> {
@@ -128,6 +138,12 @@ impl<T, E: HandleSide> Handle<T, E> {
 
     pub(super) fn capacity(&self) -> Option<usize> {
         self.shared.counted().capacity
+    }
+
+    /// Whether the other side has no handles, and will have none: its channel is closed, unless it
+    /// was made without them.
+    pub(super) fn is_alone(&self) -> bool {
+        self.shared.counted().half_gone.load(Ordering::Relaxed)
     }
 
     pub(super) fn is(&self, other: &Handle<T, E>) -> bool {

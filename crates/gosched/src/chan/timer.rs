@@ -5,7 +5,7 @@
 //! [`tick`](super::tick), and of `time::{Timer, Ticker}`, which stop and reset it
 //! ([`TimerChan::set`]): the waiters then look again, so nobody gets a value that was due before
 //! the stop (Go 1.23's rule). Without a time it is a *signal*, which is only closed: the `done` of
-//! contexts and goroutines.
+//! contexts and goroutines, and the next change of something (`change.rs`).
 //!
 //! Invariant: there is a value, now or later, if and only if `when` is set. Taking the value
 //! changes `when`, under the lock, so each value is taken once.

@@ -10,7 +10,7 @@
 //! | [`time::sleep`](crate::time::sleep), `sleep_until` | return its error ([`thread::sleep`](crate::thread::sleep) keeps its promise and is not cut short) |
 //! | I/O | fails: [`TimedOut`](std::io::ErrorKind::TimedOut) at a deadline, [`Other`](std::io::ErrorKind::Other) if cancelled, never `Interrupted`; [`ContextError::of`] finds the error inside |
 //! | [`recv_ctx`](Receiver::recv_ctx), [`iter_ctx`](Receiver::iter_ctx), [`send_ctx`](crate::chan::Sender::send_ctx) | return an error of their own, not that of a closed channel; a value that was not sent comes back |
-//! | [`join_ctx`](crate::JoinHandle::join_ctx), [`Mutex::lock_ctx`](crate::sync::Mutex::lock_ctx), [`Condvar::wait_ctx`](crate::sync::Condvar::wait_ctx), [`Semaphore::acquire_ctx`](crate::sync::Semaphore::acquire_ctx), [`WaitGroup::wait_ctx`](crate::sync::WaitGroup::wait_ctx) | return its error, and wait no more |
+//! | [`join_ctx`](crate::JoinHandle::join_ctx), [`Mutex::lock_ctx`](crate::sync::Mutex::lock_ctx), [`Condvar::wait_ctx`](crate::sync::Condvar::wait_ctx), [`Semaphore::acquire_ctx`](crate::sync::Semaphore::acquire_ctx), [`WaitGroup::wait_ctx`](crate::sync::WaitGroup::wait_ctx), [`Notify::wait_ctx`](crate::sync::Notify::wait_ctx), [`SingleFlight::call_ctx`](crate::sync::SingleFlight::call_ctx), [`JoinSet::join_next_ctx`](crate::thread::JoinSet::join_next_ctx), [`RateLimiter::wait_ctx`](crate::time::RateLimiter::wait_ctx), and the `*_ctx` of [`broadcast`](crate::sync::broadcast) and [`watch`](crate::sync::watch) | return its error, and wait no more |
 //! | `select!` | takes it as a case, as in Go: `recv(context::current().done()) -> _ => …` |
 //!
 //! Everything else ignores the context and behaves as its model: plain sends and receives,
@@ -39,6 +39,7 @@ mod chan_error;
 mod deadline;
 mod end;
 mod error;
+mod guard;
 mod node;
 mod slot;
 
@@ -62,6 +63,7 @@ use node::Bond;
 pub use after::AfterFunc;
 pub use chan_error::{RecvCtxError, SendCtxError};
 pub use error::ContextError;
+pub use guard::DropGuard;
 use node::ContextNode;
 pub(crate) use slot::EnteredContext;
 
@@ -272,6 +274,19 @@ impl Context {
         if let Some(node) = &self.0 {
             node.cancel(&why);
         }
+    }
+
+    /// A guard that [cancels](Context::cancel) it when dropped, also by a panic.
+    ///
+    /// ```
+    /// let ctx = gosched::context::background().with_cancel();
+    /// let guard = ctx.drop_guard();
+    /// assert!(!ctx.is_cancelled());
+    /// drop(guard);
+    /// assert!(ctx.is_cancelled());
+    /// ```
+    pub fn drop_guard(&self) -> DropGuard {
+        DropGuard::new(self.clone())
     }
 
     /// Whether it has ended, for whichever reason.

@@ -1,19 +1,13 @@
 //! `ErrGroup`: Go's `errgroup`.
-//!
-//! Invariant: a member is counted until its outcome has been noted.
 #![allow(unsafe_code)]
 
-use core::any::Any;
 use core::fmt;
 use core::panic::Location;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use super::mutex::{Mutex, MutexGuard};
-use super::semaphore::Semaphore;
-use super::wait_group::WaitGroup;
+use super::err_outcome::ErrOutcome;
+use super::err_scope::{self, ErrScope};
 use crate::context::{self, Context};
-use crate::g::Goexit;
 use crate::g::task::Argument;
 use crate::thread::{Around, go_around};
 
@@ -30,75 +24,21 @@ use crate::thread::{Around, go_around};
 /// assert!(group.wait().is_err());
 /// ```
 pub struct ErrGroup<E> {
-    shared: Arc<ErrGroupShared<E>>,
-}
-
-struct ErrGroupShared<E> {
-    running: WaitGroup,
-    places: Option<Semaphore>,
-    failure: Mutex<Failure<E>>,
-    context: Context,
-}
-
-/// The first error and the first panic.
-struct Failure<E> {
-    error: Option<E>,
-    panic: Option<Box<dyn Any + Send>>,
+    outcome: Arc<ErrOutcome<E>>,
 }
 
 /// A member; dropping it frees its place, and takes it off the counter.
-struct Member<E>(Arc<ErrGroupShared<E>>);
+struct Member<E>(Arc<ErrOutcome<E>>);
 
 impl<E> Drop for Member<E> {
     fn drop(&mut self) {
-        if let Some(places) = &self.0.places {
-            places.release();
-        }
-        self.0.running.done();
+        self.0.leave();
     }
 }
 
 impl<E> Around<Result<(), E>> for Member<E> {
     fn call(self, f: impl FnOnce() -> Result<(), E>) {
-        self.0.note(catch_unwind(AssertUnwindSafe(f)));
-    }
-}
-
-impl<E> ErrGroupShared<E> {
-    fn failure(&self) -> MutexGuard<'_, Failure<E>> {
-        // Nothing of the user's runs under this lock.
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes the outcome of a member. All but the first error and the first panic are dropped,
-    /// outside the lock.
-    fn note(&self, outcome: std::thread::Result<Result<(), E>>) {
-        let late = match outcome {
-            Ok(Ok(())) => return,
-            Err(payload) if payload.is::<Goexit>() => return,
-            Ok(Err(error)) => {
-                let mut failure = self.failure();
-                match failure.error {
-                    None => {
-                        failure.error = Some(error);
-                        None
-                    }
-                    Some(_) => Some(Ok(error)),
-                }
-            }
-            Err(payload) => {
-                let mut failure = self.failure();
-                match failure.panic {
-                    None => {
-                        failure.panic = Some(payload);
-                        None
-                    }
-                    Some(_) => Some(Err(payload)),
-                }
-            }
-        };
-        self.context.cancel();
-        drop(late);
+        self.0.run(f);
     }
 }
 
@@ -128,15 +68,14 @@ impl<E> ErrGroup<E> {
     /// assert_eq!(group.wait(), Ok(()));
     /// ```
     #[must_use]
+    #[track_caller]
     pub fn with_limit(n: usize) -> ErrGroup<E> {
-        assert!(n > 0, "an ErrGroup with a limit of 0 would never run anything: give it 1 or more");
-        ErrGroup::with_places(Some(Semaphore::new(n)))
+        ErrGroup::with_places(Some(n))
     }
 
-    fn with_places(places: Option<Semaphore>) -> ErrGroup<E> {
-        let failure = Mutex::new(Failure { error: None, panic: None });
-        let context = context::current().with_cancel();
-        ErrGroup { shared: Arc::new(ErrGroupShared { running: WaitGroup::new(), places, failure, context }) }
+    #[track_caller]
+    fn with_places(limit: Option<usize>) -> ErrGroup<E> {
+        ErrGroup { outcome: Arc::new(ErrOutcome::new(limit)) }
     }
 
     /// Runs `f` in a new goroutine, under the group's [`context`](ErrGroup::context). In a group
@@ -156,16 +95,111 @@ impl<E> ErrGroup<E> {
         F: FnOnce() -> Result<(), E> + Send + 'static,
         E: Send + 'static,
     {
-        if let Some(places) = &self.shared.places {
-            // The member gives it back.
-            core::mem::forget(places.acquire());
-        }
-        self.shared.running.add(1);
-        let member = Member(Arc::clone(&self.shared));
-        let _under = context::make_current(&self.shared.context);
+        self.outcome.enter();
         // SAFETY: forgotten below.
-        unsafe { go_around(Argument::new(&f), member, Location::caller()) };
+        unsafe { self.start(Argument::new(&f), Location::caller()) };
         core::mem::forget(f);
+    }
+
+    /// As [`go`](ErrGroup::go), unless the group has a limit and there is no place now: then `f` is
+    /// dropped. Returns whether it was started. Never moves.
+    ///
+    /// ```
+    /// let group = gosched::sync::ErrGroup::<()>::with_limit(1);
+    /// assert!(group.try_go(|| Ok(gosched::thread::park())));
+    /// assert!(!group.try_go(|| unreachable!("there is one place")));
+    /// ```
+    #[doc(alias = "TryGo")]
+    #[must_use = "says whether it was started"]
+    #[track_caller]
+    pub fn try_go<F>(&self, f: F) -> bool
+    where
+        F: FnOnce() -> Result<(), E> + Send + 'static,
+        E: Send + 'static,
+    {
+        if !self.outcome.try_enter() {
+            return false;
+        }
+        // SAFETY: forgotten below.
+        unsafe { self.start(Argument::new(&f), Location::caller()) };
+        core::mem::forget(f);
+        true
+    }
+
+    /// Starts a member that has entered. Does not unwind after it has taken `f`.
+    ///
+    /// # Safety
+    /// As for `Argument::new`.
+    unsafe fn start<F>(&self, f: Argument<F>, place: &'static Location<'static>)
+    where
+        F: FnOnce() -> Result<(), E> + Send + 'static,
+        E: Send + 'static,
+    {
+        let member = Member(Arc::clone(&self.outcome));
+        let _under = context::make_current(&self.outcome.context);
+        // SAFETY: by contract.
+        unsafe { go_around(f, member, place) };
+    }
+
+    /// Runs `f` with a group whose members may borrow from the caller, and waits for all of them.
+    /// Returns what `f` has returned, or the first error of a member. A moving call.
+    ///
+    /// The group's context is cancelled when the first member fails or panics, and when `f` panics.
+    ///
+    /// # Errors
+    ///
+    /// With the first error of a member.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `f`, or else with the first panic of a member, when all have ended. Inside
+    /// [`stop_the_world`](crate::runtime::stop_the_world).
+    ///
+    /// ```
+    /// use gosched::sync::{ErrGroup, Mutex};
+    ///
+    /// let (words, sum) = (["1", "2", "3"], Mutex::new(0));
+    /// let parsed = ErrGroup::scope(|group| {
+    ///     for word in &words {
+    ///         group.go(|| Ok(*sum.lock().unwrap() += word.parse::<i32>()?));
+    ///     }
+    /// });
+    /// assert_eq!(parsed, Ok::<(), std::num::ParseIntError>(()));
+    /// assert_eq!(sum.into_inner().unwrap(), 6);
+    /// ```
+    pub fn scope<'env, F, T>(f: F) -> Result<T, E>
+    where
+        F: for<'scope> FnOnce(&'scope ErrScope<'scope, 'env, E>) -> T,
+    {
+        err_scope::run(None, f)
+    }
+
+    /// As [`scope`](ErrGroup::scope), for a group of which at most `n` run at the same time.
+    ///
+    /// # Errors
+    ///
+    /// As for [`scope`](ErrGroup::scope).
+    ///
+    /// # Panics
+    ///
+    /// If `n` is 0, and as [`scope`](ErrGroup::scope).
+    ///
+    /// ```
+    /// use gosched::sync::ErrGroup;
+    ///
+    /// let result: Result<(), String> = ErrGroup::scope_with_limit(2, |group| {
+    ///     for n in 0..10 {
+    ///         group.go(move || Ok(println!("{n}: one of two at a time")));
+    ///     }
+    /// });
+    /// assert_eq!(result, Ok(()));
+    /// ```
+    #[track_caller]
+    pub fn scope_with_limit<'env, F, T>(n: usize, f: F) -> Result<T, E>
+    where
+        F: for<'scope> FnOnce(&'scope ErrScope<'scope, 'env, E>) -> T,
+    {
+        err_scope::run(Some(n), f)
     }
 
     /// Waits until all members have ended, and returns the first error, if there is one. A moving
@@ -188,16 +222,7 @@ impl<E> ErrGroup<E> {
     /// assert_eq!(group.wait(), Err(7));
     /// ```
     pub fn wait(&self) -> Result<(), E> {
-        self.shared.running.wait();
-        let (panic, error) = {
-            let mut failure = self.shared.failure();
-            (failure.panic.take(), failure.error.take())
-        };
-        if let Some(payload) = panic {
-            drop(error);
-            resume_unwind(payload);
-        }
-        error.map_or(Ok(()), Err)
+        self.outcome.wait()
     }
 
     /// The group's context: derived from the one that was current when the group was made, and
@@ -216,7 +241,7 @@ impl<E> ErrGroup<E> {
     /// ```
     #[must_use]
     pub fn context(&self) -> Context {
-        self.shared.context.clone()
+        self.outcome.context.clone()
     }
 }
 
@@ -228,6 +253,6 @@ impl<E> Default for ErrGroup<E> {
 
 impl<E> fmt::Debug for ErrGroup<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ErrGroup").field("running", &self.shared.running).finish_non_exhaustive()
+        f.debug_struct("ErrGroup").field("running", self.outcome.running()).finish_non_exhaustive()
     }
 }

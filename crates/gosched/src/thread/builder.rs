@@ -72,10 +72,23 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
+    // SAFETY: by contract.
+    JoinHandle::new(unsafe { go_joinable(f, place) })
+}
+
+/// As [`go_tracked`], without the public handle.
+///
+/// # Safety
+/// As for `Argument::new`.
+pub(super) unsafe fn go_joinable<F, T>(f: Argument<F>, place: &'static Location<'static>) -> Joinable<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
     let how = Spawn { name: None, class: None, role: Role::Ordinary, group: None, locks: 0, place };
     // SAFETY: closure and result borrow nothing.
     let g = unsafe { sched::spawn(how, f) };
-    JoinHandle::new(joinable(g, None))
+    joinable(g, None)
 }
 
 /// What a goroutine does around the closure that it was made for.

@@ -30,7 +30,7 @@ use crate::clock::when_after;
 use crate::context::{self, ContextError};
 use crate::fatal::fatal;
 use crate::g::task::{self, Ending};
-use crate::g::waiter::{BoxedWaiter, WaitReason, Waiter};
+use crate::g::waiter::{BoxedWaiter, Signal, WaitReason, Waiter};
 use crate::g::{G, Name};
 use crate::m::Worker;
 use crate::sched::{self, Caller, Commit, Limit};
@@ -145,6 +145,15 @@ impl<T> Joinable<T> {
         signal
     }
 
+    /// Raises `signal` at the end, unless the handle is dropped before. Not together with the other
+    /// ways to wait for the end: there is room for one.
+    pub(super) fn tell_end(&self, signal: Arc<dyn Signal>) {
+        let waiter = BoxedWaiter { waiter: None, signal: Some(Arc::clone(&signal)) };
+        if register(self.header(), JoinWaiter::Boxed(into_raw(Box::new(waiter)))) == Commit::Refuse {
+            signal.raise();
+        }
+    }
+
     fn refuse_taken(&self) {
         assert!(
             !self.done.is_taken(),
@@ -153,7 +162,7 @@ impl<T> Joinable<T> {
     }
 
     /// Takes the result, which is there and was not taken.
-    fn take(&mut self) -> Result<T> {
+    pub(super) fn take(&mut self) -> Result<T> {
         let g = self.finished();
         self.done.take();
         // SAFETY: finished, and the handle knows that the result was taken.

@@ -62,14 +62,11 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    let may_wait = MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("open a scope"));
-    let scope = Scope { group: ScopeGroup::new(), scope: PhantomData, env: PhantomData };
+    let may_wait = Scope::may_open();
+    // SAFETY: closed below.
+    let scope = unsafe { Scope::open() };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    match scope.group.is_empty() {
-        // A scope is a moving call whether it has to wait or not (S39).
-        true => crate::runtime::checkpoint(),
-        false => scope.group.await_all(&may_wait),
-    }
+    scope.close(&may_wait);
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.group.has_unjoined_panic() => panic!("a scoped thread panicked"),
@@ -78,6 +75,30 @@ where
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
+    /// The right to wait for a scope's goroutines, asked for before there are any. Panics in a
+    /// stopped world.
+    pub(crate) fn may_open() -> MayWait {
+        MayWait::ask().unwrap_or_else(|stopped| stopped.refuse("open a scope"))
+    }
+
+    /// A scope without goroutines.
+    ///
+    /// # Safety
+    /// Between the last use of it as a scope and its end it is [closed](Scope::close), whatever
+    /// happens.
+    pub(crate) unsafe fn open() -> Scope<'scope, 'env> {
+        Scope { group: ScopeGroup::new(), scope: PhantomData, env: PhantomData }
+    }
+
+    /// Waits for all goroutines of the scope. Does not unwind.
+    pub(crate) fn close(&self, may_wait: &MayWait) {
+        match self.group.is_empty() {
+            // A scope is a moving call whether it has to wait or not (S39).
+            true => crate::runtime::checkpoint(),
+            false => self.group.await_all(may_wait),
+        }
+    }
+
     /// Starts a goroutine that may borrow from outside the scope. Never moves the caller.
     ///
     /// ```

@@ -6,6 +6,7 @@
 //! | [`timeout`] | gives a piece of code a time limit |
 //! | [`after`], [`tick`] | receivers for `select!` |
 //! | [`Timer`], [`Ticker`] | the same with a handle that can stop and reset them; [`Timer::after_func`] runs a function later |
+//! | [`RateLimiter`] | lets something happen so often in a second |
 //!
 //! The workers run the timers, without a thread for it; a million of them are fine.
 //!
@@ -26,11 +27,13 @@
 #![deny(unsafe_code)]
 
 mod func;
+mod rate;
 mod sleep;
 mod timeout;
 mod timer;
 
 pub use crate::chan::{after, tick};
+pub use rate::RateLimiter;
 pub use sleep::{sleep, sleep_until};
 pub use std::time::{Duration, Instant, SystemTime, SystemTimeError, TryFromFloatSecsError, UNIX_EPOCH};
 pub use timeout::{Elapsed, timeout};

@@ -15,10 +15,10 @@ use crate::context;
 
 /// One event in the future: a value on a channel, or a function that is run.
 ///
-/// Any thread or goroutine can stop and reset it. After [`stop`](Timer::stop) or
-/// [`reset`](Timer::reset) nobody receives a value that was due before; there is nothing to drain.
-/// Nothing here is a moving call, except receiving from [`receiver`](Timer::receiver). Dropping it
-/// does not stop it.
+/// Any thread or goroutine can stop and reset it; clones are the same timer. After
+/// [`stop`](Timer::stop) or [`reset`](Timer::reset) nobody receives a value that was due before;
+/// there is nothing to drain. Nothing here is a moving call, except receiving from
+/// [`receiver`](Timer::receiver). Dropping it does not stop it.
 ///
 /// ```
 /// use gosched::time::{Duration, Timer};
@@ -30,11 +30,13 @@ use crate::context;
 ///     assert!(timer.stop()); // it had not
 /// });
 /// ```
+#[derive(Clone)]
 pub struct Timer {
     receiver: Receiver<Instant>,
     source: TimerSource,
 }
 
+#[derive(Clone)]
 enum TimerSource {
     Channel(Arc<TimerChan>),
     Func(Arc<TimerFunc>),

@@ -37,6 +37,21 @@ pub fn child(test: &'static str, body: impl FnOnce()) -> Child {
     Child::of(test).env(ROLE, test)
 }
 
+/// Runs `body` as a goroutine and on a foreign thread, with 1, 2 and 8 Ps, each time in a process
+/// of its own. `test` as for [`child`].
+pub fn everywhere(test: &'static str, body: fn()) {
+    let run = move || match arg().as_str() {
+        "goroutine" => gosched::run(body),
+        _ => thread::spawn(body).join().unwrap(),
+    };
+    let child = child(test, run);
+    for procs in [1, 2, 8] {
+        for who in ["goroutine", "thread"] {
+            child.clone().procs(procs).arg(who).run().ok();
+        }
+    }
+}
+
 /// As [`child`], for a test binary without a harness: the child has no thread but the one that runs
 /// `body`, and so no watchdog of its own; the parent's kills it.
 pub fn child_alone(test: &'static str, body: impl FnOnce()) -> Child {
