@@ -3,7 +3,9 @@
 //!
 //! Seen to fail: with stacks switched off (`events_have_stacks`), with the file created before the
 //! trace is claimed (`there_is_one_trace_at_a_time`), with the error of the writer dropped
-//! (`a_writer_that_fails_is_told_of`), without `before_end` (`sigquit_completes_the_trace`).
+//! (`a_writer_that_fails_is_told_of`), without `before_end` (`sigquit_completes_the_trace`); with
+//! the number of Ps not told by `start_with`, or by `start_traced`, or written before the goroutine
+//! had a P (`the_number_of_ps_is_recorded`), or by a foreign thread (`a_foreign_thread_traces`).
 
 mod common;
 mod traces;
@@ -18,7 +20,7 @@ use common::{child, compute_for};
 use gosched::sync::{Mutex, MutexGuard, PoisonError};
 use gosched::trace::{self, FlightRecorder, Task};
 use gosched::{chan, go, runtime, thread, time};
-use gosched_traceformat::order::{EventKind, GoState, OrderedTrace, RangeEdge};
+use gosched_traceformat::order::{EventKind, GaugeKind, GoState, OrderedTrace, RangeEdge};
 use gosched_traceformat::wire::EventType;
 use traces::{Memory, count, read, read_with};
 
@@ -283,15 +285,38 @@ fn in_a_stopped_world_no_trace_begins() {
     assert_eq!(count(&bytes, EventType::UserLog), 0);
 }
 
-/// Traces begin and end on foreign threads, too.
+/// How many Ps there are: when a goroutine begins the trace, and when one changes it.
+#[gosched::test]
+fn the_number_of_ps_is_recorded() {
+    let _alone = alone();
+    let before = runtime::maxprocs(None);
+    let bytes = trace_of(|| {
+        for procs in [before + 2, before + 2, before + 1, before] {
+            runtime::maxprocs(Some(procs));
+        }
+    });
+    let mut numbers = Vec::new();
+    read_with(&bytes, |event| {
+        if let EventKind::Gauge { gauge: GaugeKind::Procs, value } = event.kind {
+            assert_ne!(event.stack, 0);
+            numbers.push(value as usize);
+        }
+    })
+    .unwrap();
+    assert_eq!(numbers, [before, before + 2, before + 1, before]);
+}
+
+/// Traces begin and end on foreign threads, too. Those can't say how many Ps there are.
 #[test]
 fn a_foreign_thread_traces() {
     child("a_foreign_thread_traces", || {
         let bytes = trace_of(|| {
             trace::log("no", "goroutine");
+            runtime::maxprocs(Some(runtime::maxprocs(None) + 1));
             go(thread::yield_now).join().unwrap();
         });
         assert!(count(&bytes, EventType::GoCreate) >= 1);
+        assert_eq!(count(&bytes, EventType::ProcsChange), 0);
     })
     .run()
     .ok();

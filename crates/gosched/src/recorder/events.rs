@@ -348,6 +348,16 @@ pub(crate) fn stop_world_end(on: &Block) {
     }
 }
 
+/// The running goroutine has changed the number of Ps, or has begun the trace.
+#[cold]
+pub(crate) fn procs_change(on: &Block, procs: u32, stack: u64) {
+    if let Some(mut section) = on.open()
+        && section.runs_goroutine()
+    {
+        section.put(EventType::ProcsChange, &[u64::from(procs), stack]);
+    }
+}
+
 /// What a user writes into a trace: of a task, a region or a log.
 #[derive(Clone, Copy)]
 pub(crate) enum UserEvent<'t> {

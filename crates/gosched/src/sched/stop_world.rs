@@ -91,6 +91,8 @@ pub(crate) struct Stopped {
     change: Option<MadePs>,
     /// Whether a trace has its beginning.
     recorded: bool,
+    /// Whether a trace is to be told the number of Ps.
+    says_procs: bool,
     /// Dropped, and so passed on, after the world was started.
     _turn: Turn,
 }
@@ -117,7 +119,8 @@ impl Stopped {
             }
             None => HAS_STOPPED.set(true),
         }
-        Stopped { m: worker.as_ref().map(Worker::m), own, change: None, recorded, _turn: turn }
+        let m = worker.as_ref().map(Worker::m);
+        Stopped { m, own, change: None, recorded, says_procs: false, _turn: turn }
     }
 
     /// The id of the goroutine that has stopped it; `None` on a foreign thread.
@@ -128,6 +131,12 @@ impl Stopped {
     /// Starts the world with this many Ps.
     pub(crate) fn start_with(mut self, made: MadePs) {
         self.change = Some(made);
+        self.says_procs = true;
+    }
+
+    /// Starts the world, in which a trace has begun.
+    pub(crate) fn start_traced(mut self) {
+        self.says_procs = true;
     }
 }
 
@@ -142,6 +151,10 @@ impl Drop for Stopped {
         }
         SCHED.start_the_world(self.change.as_ref(), worker.as_mut(), self.own);
         if let Some(worker) = worker {
+            // Within the stop, as in Go: readers judge idle Ps only outside of stops.
+            if self.says_procs && recorder::is_on() {
+                recorder::procs_change(&worker.m().recorder, SCHED.procs(), G::traced_stack());
+            }
             if self.recorded {
                 recorder::stop_world_end(&worker.m().recorder);
                 recorder::note_stopped_world(false);

@@ -34,6 +34,8 @@
 //! - P number 1000000 is none of the scheduler's: with it goroutines are created by threads that
 //!   have no P, such as the one that calls [`run`](crate::run). Number 4294967296 in the place of
 //!   a thread stands for all threads that are not the scheduler's.
+//! - The number of Ps is in the trace when a goroutine begins it, and when a goroutine changes that
+//!   number; not when another thread does, and not again in the later parts of a trace.
 //!
 //! # What it costs
 //!
@@ -129,7 +131,7 @@ fn start_prepared(prepared: PreparedTrace, _: MayWait) -> io::Result<Trace> {
     let stopped = Stopped::begin();
     let scheduler = dump::scheduler().ok_or_else(|| io::Error::other("the scheduler has not started"))?;
     let session = prepared.begin(scheduler, stopped.stopper());
-    drop(stopped);
+    stopped.start_traced();
     Ok(Trace(Some(session)))
 }
 
