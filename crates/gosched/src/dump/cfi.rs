@@ -255,11 +255,14 @@ impl PinnedModules {
             }
             Walk::On
         });
-        let pin = |name: &CString| {
+        let mut pins = Vec::new();
+        names.retain(|name| {
             // SAFETY: counts a module that is loaded once more, and loads none.
-            NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) })
-        };
-        let pins: Vec<_> = names.iter().filter_map(pin).collect();
+            let pin = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+            pins.extend(NonNull::new(pin));
+            // The program has no name; the kernel's module has no file. They stay.
+            !pin.is_null() || name.is_empty() || name.to_bytes().starts_with(b"linux-vdso")
+        });
         let mut modules = Vec::new();
         each_module(&mut |info| {
             // SAFETY: the loader's description is correct. The program itself and the kernel's
@@ -277,16 +280,21 @@ impl PinnedModules {
         PinnedModules { modules, pins, context: UnwindContext::new(), changes }
     }
 
-    /// Whether modules were loaded or unloaded since.
-    pub(crate) fn are_out_of_date(&self) -> bool {
-        changes() != self.changes
+    /// How many modules were loaded and unloaded so far.
+    pub(crate) fn changes_so_far() -> (u64, u64) {
+        changes()
     }
 
-    /// What is known of the code at `address`, which lies inside an instruction.
-    pub(crate) fn rule_at(&mut self, address: usize) -> Rule {
-        let module = self.modules.iter().find(|module| module.bytes_from(address).is_some());
-        let place = module.and_then(|module| module.place(address, &mut self.context));
-        place.map_or(Rule::None, |place| place.rule)
+    /// Whether they are those that were loaded at this number of changes.
+    pub(crate) fn are_of(&self, changes: (u64, u64)) -> bool {
+        self.changes == changes
+    }
+
+    /// What is known of the code at `address`, which lies inside an instruction; `None` if that is
+    /// in none of these modules.
+    pub(crate) fn rule_at(&mut self, address: usize) -> Option<Rule> {
+        let module = self.modules.iter().find(|module| module.bytes_from(address).is_some())?;
+        Some(module.place(address, &mut self.context).map_or(Rule::None, |place| place.rule))
     }
 }
 

@@ -73,8 +73,18 @@ fn below<'a>(file: &'a str, source: &str) -> Option<&'a str> {
     (start == 0 || file[..start].ends_with('/')).then(|| &file[start + directory.len()..])
 }
 
+/// Whether this is what the compiler makes to call a function or closure as a trait's method:
+/// `<app::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once`. With Rust's newer
+/// mangling such names begin with the path of what is called.
+pub(super) fn is_call_shim(function: &str) -> bool {
+    function.contains(" as core::ops::function::Fn")
+}
+
 /// Whose code a function is, by its path.
 pub(super) fn kind_of(function: &str) -> CodeOwner {
+    if is_call_shim(function) {
+        return CodeOwner::Std;
+    }
     let path =
         function.trim_start_matches(['<', '&', '*']).trim_start_matches("mut ").trim_start_matches("dyn ");
     let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());

@@ -98,6 +98,9 @@ fn outermost(calls: &[Rc<StackCall>]) -> usize {
 
 /// What stands between the runtime and a closure: `catch_unwind` and calls of closures by trait.
 fn is_call_through(function: &str) -> bool {
+    if names::is_call_shim(function) {
+        return true;
+    }
     let function = function.trim_start_matches('<');
     ["std::panic", "core::panic", "core::ops::function", "alloc::boxed", "__rust_try", "rust_try"]
         .iter()

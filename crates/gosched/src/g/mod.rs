@@ -15,6 +15,7 @@
 pub(crate) mod arena;
 pub(crate) mod bell;
 pub(crate) mod locals;
+mod record;
 pub(crate) mod scope_group;
 pub(crate) mod since;
 pub(crate) mod slot;
@@ -34,8 +35,8 @@ use gosched_switch::{Gobuf, Stack, StackClass};
 
 use crate::clock::now;
 use crate::fatal::fatal;
-use crate::m::{M, current};
-use crate::recorder::{self, TraceWord};
+use crate::m::M;
+use crate::recorder::TraceWord;
 use locals::Locals;
 use scope_group::ScopeGroup;
 use since::WaitWord;
@@ -270,15 +271,6 @@ impl G {
         // SAFETY: written before the G's first transition, and taken away by the goroutine itself
         // at its end: by contract not now.
         unsafe { (*self.name.get()).as_ref() }
-    }
-
-    /// The number of the calling goroutine's stack in a trace; 0 on other stacks, and if this is
-    /// not the goroutine that runs here.
-    #[cold]
-    pub(crate) fn traced_stack() -> u64 {
-        let Some(g) = current::current().and_then(M::cur_g) else { return 0 };
-        // SAFETY: the stack of the goroutine that runs on this thread.
-        unsafe { (*g.stack.get()).as_ref() }.map_or(0, |stack| recorder::stack_in(stack.limit()..stack.top()))
     }
 
     /// Who created it and where.

@@ -22,8 +22,8 @@ use gosched_primitives::{Parked, Readied, Scan, Status};
 
 use super::G;
 use crate::fatal::fatal;
-use crate::m::{M, current};
-use crate::recorder::{self, Goroutine, StopReason};
+use crate::m::M;
+use crate::recorder;
 
 impl G {
     /// The status now; it may change at once.
@@ -46,8 +46,7 @@ impl G {
         debug_assert!(matches!(before, Status::Idle | Status::Dead), "{before:?}");
         self.change(before, Status::Runnable, "newproc");
         if recorder::is_on() {
-            let begins = self.created_at.get().map_or(0, recorder::stack_of_place);
-            recorder::go_create(current::recorder(), self.as_traced(), begins, G::traced_stack());
+            self.record_create();
         }
     }
 
@@ -57,7 +56,7 @@ impl G {
         self.change(Status::Runnable, Status::Running, "execute");
         self.set_m(Some(m));
         if recorder::is_on() {
-            recorder::go_start(&m.recorder, self.as_traced());
+            self.record_execute(m);
         }
     }
 
@@ -68,7 +67,7 @@ impl G {
     pub(crate) fn park(&self) {
         self.change(Status::Running, Status::Parking, "park");
         if recorder::is_on() {
-            recorder::go_block(current::recorder(), &self.traced, self.reason().string(), G::traced_stack());
+            self.record_park();
         }
     }
 
@@ -77,8 +76,7 @@ impl G {
     pub(crate) fn stay(&self) {
         self.change(Status::Parking, Status::Running, "park");
         if recorder::is_on() {
-            recorder::go_unblock(current::recorder(), self.as_traced(), 0);
-            recorder::go_start(current::recorder(), self.as_traced());
+            self.record_stay();
         }
     }
 
@@ -95,7 +93,7 @@ impl G {
     pub(crate) fn ready(&self) -> Readied {
         // Before the change: if the goroutine is still parking, its M queues it from then on.
         if recorder::is_on() {
-            recorder::go_unblock(current::recorder(), self.as_traced(), G::traced_stack());
+            self.record_ready();
         }
         self.status.ready().unwrap_or_else(|found| self.bad_status("ready", found))
     }
@@ -112,7 +110,7 @@ impl G {
     pub(crate) fn enter_syscall(&self) {
         self.change(Status::Running, Status::Blocking, "entersyscall");
         if recorder::is_on() {
-            recorder::call_begin(current::recorder(), G::traced_stack());
+            self.record_enter_syscall();
         }
     }
 
@@ -130,7 +128,7 @@ impl G {
         self.change(Status::Running, Status::Dead, "goexit");
         self.set_m(None);
         if recorder::is_on() {
-            recorder::go_detach(current::recorder(), &self.traced);
+            self.record_destroy();
         }
     }
 
@@ -140,22 +138,8 @@ impl G {
         self.set_m(Some(m));
         self.change(Status::Dead, Status::Running, "goexit");
         if recorder::is_on() {
-            recorder::go_revive(&m.recorder, &self.traced);
+            self.record_revive(m);
         }
-    }
-
-    /// It is about to leave its M, to be queued: [`gosched`](G::gosched) follows, when its
-    /// registers are saved. Called by the goroutine.
-    #[inline]
-    pub(crate) fn record_stop(&self, reason: StopReason) {
-        if recorder::is_on() {
-            recorder::go_stop(current::recorder(), &self.traced, reason, G::traced_stack());
-        }
-    }
-
-    /// Its number and what the trace knows of it.
-    pub(crate) fn as_traced(&self) -> Goroutine<'_> {
-        Goroutine { id: self.id(), word: &self.traced }
     }
 
     #[inline]

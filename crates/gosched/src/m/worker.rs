@@ -27,7 +27,7 @@ use super::{FirstThread, Life, M, MOwn};
 use crate::fatal::fatal;
 use crate::g::G;
 use crate::p::{OwnedP, Resting};
-use crate::recorder::{self, Goroutine, Theft};
+use crate::recorder::{self, Goroutine, TakeAttempt};
 use crate::sys::signal::AlternateStack;
 use crate::sys::{cpu, thread};
 
@@ -142,7 +142,7 @@ impl Worker {
     pub(crate) fn acquire_p(&mut self, mut p: OwnedP) {
         p.start(self.m());
         if recorder::is_on() {
-            recorder::proc_start(&self.m.recorder, p.id, &p.shared().traced, self.traced_g());
+            self.record_acquire_p(&p);
         }
         p.note_cpu(cpu::current());
         self.m.0.set_p(Some(p.shared()));
@@ -156,7 +156,20 @@ impl Worker {
     /// names. Returns whether it did.
     #[inline]
     pub(crate) fn reacquire_p(&mut self) -> bool {
-        let attempt = recorder::is_on().then(|| Theft::from_call(&self.m().recorder)).flatten();
+        if recorder::is_on() {
+            return self.reacquire_recorded_p();
+        }
+        let Some(mut p) = self.m.p().and_then(|p| p.win(Resting::Blocking)) else { return false };
+        p.start(self.m());
+        self.p = Some(p);
+        true
+    }
+
+    /// As [`reacquire_p`](Worker::reacquire_p), while a trace is recorded.
+    #[cold]
+    #[inline(never)]
+    fn reacquire_recorded_p(&mut self) -> bool {
+        let attempt = TakeAttempt::from_call(&self.m().recorder);
         let Some(mut p) = self.m.p().and_then(|p| p.win(Resting::Blocking)) else { return false };
         p.start(self.m());
         if let Some(attempt) = attempt {
@@ -164,6 +177,12 @@ impl Worker {
         }
         self.p = Some(p);
         true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_acquire_p(&self, p: &OwnedP) {
+        recorder::proc_start(&self.m.recorder, p.id, &p.shared().traced, self.traced_g());
     }
 
     /// Takes the P from the worker, which then has none.
@@ -179,7 +198,6 @@ impl Worker {
     }
 
     /// The goroutine on this M, for a trace.
-    #[cold]
     fn traced_g(&self) -> Option<Goroutine<'static>> {
         self.m.cur_g().map(G::as_traced)
     }

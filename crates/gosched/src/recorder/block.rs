@@ -19,7 +19,7 @@ use gosched_traceformat::wire::{EventType, GoStatus, NONE, ProcStatus};
 
 use super::buffers::{self, FullBuffer, TraceBuffer};
 use super::word::{ProcRecord, TraceEntry, TraceStatus, TraceWord};
-use super::{generation, is_on, late, lose_generation, ticks};
+use super::{generation, is_on, late, lose_generation, stacks, ticks};
 
 /// How often a stream's lock is looked at before the thread sleeps.
 const SPINS: u32 = 200;
@@ -129,9 +129,7 @@ impl Block {
     /// waits for that. Called by the tracer, for each stream.
     pub(crate) fn visit(&self, closed: u64) {
         let mut section = self.acquire();
-        while section.stream.generation < closed {
-            section.begin(section.stream.generation + 1);
-        }
+        section.advance_to(closed);
         if section.stream.generation == closed {
             section.hand_in();
         }
@@ -156,10 +154,17 @@ impl Section<'_> {
         if !is_on() {
             return false;
         }
-        while self.stream.generation < now {
-            self.begin(self.stream.generation + 1);
-        }
+        self.advance_to(now);
         true
+    }
+
+    /// Begins the generations up to this one. What has nothing to say in those between passes over
+    /// them.
+    fn advance_to(&mut self, generation: u64) {
+        while self.stream.generation < generation {
+            let has_nothing = self.stream.p.is_none() && self.stream.g.is_none();
+            self.begin(if has_nothing { generation } else { self.stream.generation + 1 });
+        }
     }
 
     /// Goes on in the generation in which this word was last said, if that is later.
@@ -222,6 +227,21 @@ impl Section<'_> {
         } else {
             buffers::hand_in(FullBuffer { generation, buffer, len });
         }
+    }
+
+    /// As [`put`](Section::put), for an event whose last argument is a stack's number.
+    #[inline]
+    pub(super) fn put_with_stack(&mut self, event: EventType, args: &[u64]) {
+        if let Some(stack) = args.last() {
+            self.name_stack(*stack);
+        }
+        self.put(event, args);
+    }
+
+    /// An event of this generation names the stack.
+    #[inline]
+    pub(super) fn name_stack(&self, number: u64) {
+        stacks::note_use(number, self.generation());
     }
 
     /// Writes an event with its arguments after the time.

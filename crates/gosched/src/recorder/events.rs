@@ -96,7 +96,7 @@ impl Section<'_> {
         g.in_call = true;
         let number = p.record.word.get().number() + 1;
         self.set(&p.record.word, TraceStatus::Held, number);
-        self.put(EventType::GoSyscallBegin, &[number, stack]);
+        self.put_with_stack(EventType::GoSyscallBegin, &[number, stack]);
     }
 
     /// Whether user code runs here with a P: what the format asks of most events.
@@ -110,16 +110,18 @@ impl Section<'_> {
 pub(crate) fn go_create(by: &Block, g: Goroutine<'_>, start: u64, stack: u64) {
     {
         let Some(mut section) = by.open() else { return };
-        section.set(g.word, TraceStatus::Runnable, 0);
         if section.stream.p.is_some() && section.stream.g.is_none_or(|g| !g.in_call) {
-            section.put(EventType::GoCreate, &[g.id, start, stack]);
+            section.set(g.word, TraceStatus::Runnable, 0);
+            section.name_stack(start);
+            section.put_with_stack(EventType::GoCreate, &[g.id, start, stack]);
             return;
         }
     }
     let Some(mut section) = OTHERS.open() else { return };
     section.set(g.word, TraceStatus::Runnable, 0);
     section.start_p(BORROWED_P, &BORROWED);
-    section.put(EventType::GoCreate, &[g.id, start, stack]);
+    section.name_stack(start);
+    section.put_with_stack(EventType::GoCreate, &[g.id, start, stack]);
     section.stop_p();
 }
 
@@ -150,7 +152,7 @@ pub(crate) fn go_block(on: &Block, word: &TraceWord, reason: u64, stack: u64) {
     let Some(mut section) = on.open() else { return };
     if section.stream.g.take().is_some() {
         section.set(word, TraceStatus::Waiting, section.number_of_held(word));
-        section.put(EventType::GoBlock, &[reason, stack]);
+        section.put_with_stack(EventType::GoBlock, &[reason, stack]);
     }
 }
 
@@ -162,7 +164,7 @@ pub(crate) fn go_unblock(by: &Block, g: Goroutine<'_>, stack: u64) {
     if entry.known() == TraceStatus::Waiting {
         let number = entry.number() + 1;
         section.set(g.word, TraceStatus::Runnable, number);
-        section.put(EventType::GoUnblock, &[g.id, number, stack]);
+        section.put_with_stack(EventType::GoUnblock, &[g.id, number, stack]);
     }
 }
 
@@ -176,7 +178,7 @@ pub(crate) fn go_stop(on: &Block, word: &TraceWord, reason: StopReason, stack: u
         section.stream.p = None;
         section.put(EventType::GoSyscallEndBlocked, &[]);
     } else {
-        section.put(EventType::GoStop, &[reason.string(), stack]);
+        section.put_with_stack(EventType::GoStop, &[reason.string(), stack]);
     }
 }
 
@@ -236,24 +238,24 @@ pub(crate) fn lose_p(on: &Block) {
 /// generation or a later one, too, and so can be the theft ([`Section::follow`]). And until the
 /// theft is done, an M in user code that has lost its P writes nothing.
 #[must_use = "a theft that succeeds is `done`"]
-pub(crate) struct Theft<'b> {
+pub(crate) struct TakeAttempt<'b> {
     /// An M that has announced nothing.
     victim: Option<Section<'b>>,
     thief: Section<'b>,
 }
 
-impl<'b> Theft<'b> {
+impl<'b> TakeAttempt<'b> {
     /// From an announced blocking call. `None` if nothing is recorded.
     #[cold]
-    pub(crate) fn from_call(by: &'b Block) -> Option<Theft<'b>> {
-        Some(Theft { victim: None, thief: by.open()? })
+    pub(crate) fn from_call(by: &'b Block) -> Option<TakeAttempt<'b>> {
+        Some(TakeAttempt { victim: None, thief: by.open()? })
     }
 
     /// From an M in user code, whose stream is `victim`. The taker's lock is held, so there is one
     /// such theft at a time, which is why the order of the two streams does not matter.
     #[cold]
-    pub(crate) fn from_user_code(victim: &'b Block, by: &'b Block) -> Option<Theft<'b>> {
-        Some(Theft { victim: Some(victim.open()?), thief: by.open()? })
+    pub(crate) fn from_user_code(victim: &'b Block, by: &'b Block) -> Option<TakeAttempt<'b>> {
+        Some(TakeAttempt { victim: Some(victim.open()?), thief: by.open()? })
     }
 
     /// It has succeeded.
@@ -303,7 +305,7 @@ fn start_on(section: &mut Section<'_>, id: u32, record: &'static ProcRecord, g: 
 /// An M is back from a blocking call with the P that it had before: the attempt has succeeded.
 #[cold]
 pub(crate) fn call_end(
-    mut attempt: Theft<'_>,
+    mut attempt: TakeAttempt<'_>,
     id: u32,
     record: &'static ProcRecord,
     g: Option<Goroutine<'_>>,
@@ -333,7 +335,7 @@ pub(crate) fn stop_world_begin(on: &Block, stack: u64) -> bool {
     let Some(mut section) = on.open() else { return false };
     let runs = section.runs_goroutine();
     if runs {
-        section.put(EventType::STWBegin, &[super::strings::STOP_THE_WORLD, stack]);
+        section.put_with_stack(EventType::STWBegin, &[super::strings::STOP_THE_WORLD, stack]);
     }
     runs
 }
@@ -354,7 +356,7 @@ pub(crate) fn procs_change(on: &Block, procs: u32, stack: u64) {
     if let Some(mut section) = on.open()
         && section.runs_goroutine()
     {
-        section.put(EventType::ProcsChange, &[u64::from(procs), stack]);
+        section.put_with_stack(EventType::ProcsChange, &[u64::from(procs), stack]);
     }
 }
 
@@ -379,17 +381,17 @@ pub(crate) fn user_event(on: &Block, event: UserEvent<'_>, stack: u64) -> bool {
     let text = |text: &str| texts::number_of(generation, text);
     match event {
         UserEvent::TaskBegin { task, parent, name } => {
-            section.put(EventType::UserTaskBegin, &[task, parent, text(name), stack]);
+            section.put_with_stack(EventType::UserTaskBegin, &[task, parent, text(name), stack]);
         }
-        UserEvent::TaskEnd { task } => section.put(EventType::UserTaskEnd, &[task, stack]),
+        UserEvent::TaskEnd { task } => section.put_with_stack(EventType::UserTaskEnd, &[task, stack]),
         UserEvent::RegionBegin { task, name } => {
-            section.put(EventType::UserRegionBegin, &[task, text(name), stack]);
+            section.put_with_stack(EventType::UserRegionBegin, &[task, text(name), stack]);
         }
         UserEvent::RegionEnd { task, name } => {
-            section.put(EventType::UserRegionEnd, &[task, text(name), stack]);
+            section.put_with_stack(EventType::UserRegionEnd, &[task, text(name), stack]);
         }
         UserEvent::Log { task, key, value } => {
-            section.put(EventType::UserLog, &[task, text(key), text(value), stack]);
+            section.put_with_stack(EventType::UserLog, &[task, text(key), text(value), stack]);
         }
     }
     true

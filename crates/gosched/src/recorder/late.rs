@@ -8,13 +8,15 @@
 //! Invariant: the lock is free whenever the tracer completes the generation, so whoever has claimed
 //! a word has written its status.
 
+use core::sync::atomic::Ordering;
+
 use gosched_primitives::Lock;
 use gosched_traceformat::encode::{BatchWriter, Fit};
 use gosched_traceformat::wire::EventType;
 
 use super::buffers::{self, FullBuffer, TraceBuffer};
 use super::word::{TraceEntry, TraceWord};
-use super::{block, lose_generation, ticks};
+use super::{TURNED_AT, block, lose_generation};
 
 /// The number of the stream, in the place of a thread's.
 pub(super) const LATE_M: u64 = (1 << 32) + 1;
@@ -35,7 +37,7 @@ impl Late {
     }
 
     fn put(&mut self, generation: u64, event: EventType, args: &[u64]) {
-        let time = ticks::now();
+        let time = TURNED_AT.load(Ordering::Relaxed);
         if self.generation == generation
             && let Some(batch) = &mut self.batch
             && batch.event(event, time, args) == Fit::Written

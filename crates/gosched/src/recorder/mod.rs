@@ -29,8 +29,9 @@
 //!
 //! **Off** costs a load and a branch at each change: [`is_on`] is asked before anything else.
 //!
-//! Nothing here allocates. Locks are held for one event, and taken in this order: a stream's, that
-//! of `late` or `texts`, that of `buffers`.
+//! Nothing here allocates. Locks are held for one event, and taken in this order: that of a stream
+//! (of a victim's, then a taker's, [`TakeAttempt`]), that of `late` or `texts`, that of `buffers`.
+//! Stacks are looked up before, under the unwinder's lock and that of `stacks` if they are new.
 
 mod block;
 mod buffers;
@@ -61,8 +62,11 @@ pub(crate) use word::{NOBODY, ProcRecord, TraceEntry, TraceStatus, TraceWord};
 static ON: AtomicBool = AtomicBool::new(false);
 /// The generation that is recorded. Only grows, also from one trace to the next.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
-/// The last generation in which an event was lost, for want of a buffer.
-static LOST: AtomicU64 = AtomicU64::new(0);
+/// The last even and the last odd generation in which an event was lost, for want of a buffer: two
+/// are written at the turn from one to the next.
+static LOST: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// When the generation began that is recorded now: the time of what is said late of the one before.
+static TURNED_AT: AtomicU64 = AtomicU64::new(0);
 /// Whether something has gone wrong.
 static ALARM: AtomicBool = AtomicBool::new(false);
 /// Whether a goroutine has stopped the world, and a trace says so. The generation does not change
@@ -78,39 +82,55 @@ pub(crate) fn is_on() -> bool {
 /// The generation that is recorded now.
 #[inline]
 fn generation() -> u64 {
-    // Relaxed: coherence is all that is needed (`block.rs`).
-    GENERATION.load(Ordering::Relaxed)
+    // ORDERING: Acquire pairs with the Release in `turn`: whoever sees the generation that follows
+    // the last one of a trace sees that nothing is recorded any more. (Coherence is all that the
+    // cut needs, see `block.rs`.)
+    GENERATION.load(Ordering::Acquire)
 }
 
 /// Events of this generation were lost.
 #[cold]
 fn lose_generation(generation: u64) {
-    LOST.fetch_max(generation, Ordering::Relaxed);
+    LOST[generation as usize % 2].store(generation, Ordering::Relaxed);
 }
 
 /// Whether events of this generation were lost. Called by the tracer, when it has visited all
 /// streams.
 pub(crate) fn is_lost(generation: u64) -> bool {
-    LOST.load(Ordering::Relaxed) >= generation
+    LOST[generation as usize % 2].load(Ordering::Relaxed) == generation
 }
 
-/// The generation after which a new trace begins. Nothing is recorded now.
-pub(crate) fn last_generation() -> u64 {
+/// The generation that is recorded. Called by the tracer.
+pub(crate) fn current_generation() -> u64 {
     generation()
 }
 
-/// Begins to record, in the generation after `last_generation`. Called while nobody changes
+/// The generation before the first one of a trace that is about to begin. Nobody writes into it: a
+/// thread that still believes the last trace to be on finds another generation, and then that it is
+/// off.
+pub(crate) fn generation_before_first() -> u64 {
+    generation() + 1
+}
+
+/// Begins to record, in the generation after `generation_before_first`. Called while nobody changes
 /// anything that a trace knows, but for foreign threads.
 pub(crate) fn switch_on() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+    let _ = turn(2);
     ON.store(true, Ordering::Relaxed);
+}
+
+/// Adds to the number of the generation; returns the one that is over.
+fn turn(by: u64) -> u64 {
+    TURNED_AT.store(ticks::now(), Ordering::Relaxed);
+    // ORDERING: Release pairs with the Acquire in `generation`.
+    GENERATION.fetch_add(by, Ordering::Release)
 }
 
 /// Records no more events, as soon as everybody has noticed: the generation that was recorded is
 /// over.
 pub(crate) fn switch_off() -> u64 {
     ON.store(false, Ordering::Relaxed);
-    let over = GENERATION.fetch_add(1, Ordering::Relaxed);
+    let over = turn(1);
     fence_before_visits();
     over
 }
@@ -118,7 +138,7 @@ pub(crate) fn switch_off() -> u64 {
 /// Begins the next generation; returns the one that is over. `None` while the world is stopped.
 pub(crate) fn advance() -> Option<u64> {
     let stopped = WORLD_STOPPED.lock();
-    let over = (!*stopped).then(|| GENERATION.fetch_add(1, Ordering::Relaxed));
+    let over = (!*stopped).then(|| turn(1));
     fence_before_visits();
     over
 }

@@ -2,8 +2,8 @@
 //!
 //! A stack is found by its hash in a table of fixed size; a new one is added under a lock. Entries
 //! are never changed until the next trace begins, so looking one up takes no lock. Each entry notes
-//! the last generation in which it was asked for: the tracer writes those of the generation and of
-//! the one before, because an event may be written a moment after its stack was looked up.
+//! the last generation in which an event named it: the tracer writes those of this generation and
+//! of the next, in which some may have been named again.
 //!
 //! If the table is full, or unwinding is off, events have no stack: number 0.
 
@@ -13,8 +13,6 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 use gosched_primitives::Lock;
-
-use super::generation;
 
 /// The most frames of a stack; those further out are left out.
 const MOST_FRAMES: usize = 64;
@@ -103,13 +101,7 @@ fn number_of(frames: &[usize]) -> u64 {
     }
     let hash = hash(frames);
     match find(hash) {
-        StackFound::At(place) => {
-            let now = generation();
-            if TABLE[place].used.load(Ordering::Relaxed) != now {
-                TABLE[place].used.store(now, Ordering::Relaxed);
-            }
-            place as u64 + 1
-        }
+        StackFound::At(place) => place as u64 + 1,
         StackFound::Free => add(hash, frames),
         StackFound::Full => 0,
     }
@@ -147,7 +139,6 @@ fn add(hash: u64, frames: &[usize]) -> u64 {
         return 0;
     };
     let entry = &TABLE[place];
-    entry.used.store(generation(), Ordering::Relaxed);
     if entry.hash.load(Ordering::Relaxed) == 0 {
         for (at, frame) in (*used..).zip(frames) {
             FRAMES[at].store(*frame, Ordering::Relaxed);
@@ -155,17 +146,31 @@ fn add(hash: u64, frames: &[usize]) -> u64 {
         entry.frames.store((*used as u64) << 8 | frames.len() as u64, Ordering::Relaxed);
         *used += frames.len();
         TAKEN.fetch_add(1, Ordering::Relaxed);
+        entry.used.store(0, Ordering::Relaxed);
         // ORDERING: Release pairs with the Acquire in `find`.
         entry.hash.store(hash, Ordering::Release);
     }
     place as u64 + 1
 }
 
+/// An event of this generation names the stack of this number.
+#[inline]
+pub(super) fn note_use(number: u64, generation: u64) {
+    let place = number.checked_sub(1).and_then(|place| TABLE.get(place as usize));
+    if let Some(place) = place
+        && place.used.load(Ordering::Relaxed) < generation
+    {
+        // The later one wins. The tracer looks when all sections of its generation have ended, so
+        // it sees at least what they have noted.
+        place.used.fetch_max(generation, Ordering::Relaxed);
+    }
+}
+
 /// Gives each stack to `see` that events of this generation may name: its number and its frames.
 pub(crate) fn each_stack(generation: u64, mut see: impl FnMut(u64, &mut dyn Iterator<Item = FrameAt>)) {
     for (number, place) in (1..).zip(&TABLE) {
         // ORDERING: as in `find`.
-        if place.hash.load(Ordering::Acquire) == 0 || place.used.load(Ordering::Relaxed) + 1 < generation {
+        if place.hash.load(Ordering::Acquire) == 0 || place.used.load(Ordering::Relaxed) < generation {
             continue;
         }
         let frames = place.frames.load(Ordering::Relaxed);

@@ -9,7 +9,7 @@ use super::Sched;
 use super::policy::time_slices::{self, TimeSlice};
 use crate::m::{M, Taken, Worker, current};
 use crate::p::{OwnedP, P, Resting};
-use crate::recorder::{self, Theft};
+use crate::recorder::{self, TakeAttempt};
 
 impl Sched {
     /// Goroutines that compute without a P.
@@ -95,7 +95,7 @@ impl Sched {
     pub(crate) fn take_from_blocking(&self, p: &'static P) -> Option<OwnedP> {
         // Before the taking, so that the M, when it finds out, has been counted.
         self.left_in_calls.fetch_add(1, Ordering::Relaxed);
-        let theft = recorder::is_on().then(|| Theft::from_call(current::recorder())).flatten();
+        let theft = recorder::is_on().then(|| TakeAttempt::from_call(current::recorder())).flatten();
         let taken = p.win(Resting::Blocking);
         match (&taken, theft) {
             (None, _) => drop(self.left_in_calls.fetch_sub(1, Ordering::Relaxed)),

@@ -142,7 +142,9 @@ pub(super) fn leave(worker: Worker, g: &'static G, post: Post) -> Worker {
 /// As [`leave`], for a goroutine that is not bound to its thread.
 #[inline(always)]
 fn leave_unbound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
-    record_leaving(g, post);
+    if recorder::is_on() {
+        record_leaving(g, post);
+    }
     worker.own().post = post;
     let target = match post {
         Post::Migrate(_) => to_g0(&mut worker),
@@ -156,7 +158,9 @@ fn leave_unbound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
 /// until the goroutine resumes.
 #[cold]
 fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
-    record_leaving(g, post);
+    if recorder::is_on() {
+        record_leaving(g, post);
+    }
     g.set_locked_m(Some(worker.m()));
     worker.own().locked_g = Some(g);
     worker.own().post = post;
@@ -169,7 +173,8 @@ fn leave_bound(mut worker: Worker, g: &'static G, post: Post) -> Worker {
 }
 
 /// A goroutine that is to be queued leaves its M. (For one that parks, that is recorded already.)
-#[inline]
+#[cold]
+#[inline(never)]
 fn record_leaving(g: &G, post: Post) {
     match post {
         Post::Nothing | Post::Park(_) | Post::FreeStack => {}

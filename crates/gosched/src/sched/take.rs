@@ -14,7 +14,7 @@ use super::Sched;
 use crate::fatal::fatal;
 use crate::m::{M, Taken, current};
 use crate::p::{OwnedP, P};
-use crate::recorder::{self, Theft};
+use crate::recorder::{self, TakeAttempt};
 
 /// How many Ps are taken behind one barrier.
 pub(crate) const AT_ONCE: usize = 16;
@@ -83,8 +83,9 @@ impl Takes<'_> {
         }
         for (candidate, retaking) in self.begun.into_iter().flatten() {
             let m = candidate.m;
-            let theft =
-                recorder::is_on().then(|| Theft::from_user_code(&m.recorder, current::recorder())).flatten();
+            let theft = recorder::is_on()
+                .then(|| TakeAttempt::from_user_code(&m.recorder, current::recorder()))
+                .flatten();
             let taken = m.owner.finish_retake(&mut self.taker, retaking, || m.p()).flatten().map(|p| {
                 // SAFETY: the word's compare-and-swap has one winner, and the M, which had left its
                 // P in `m.p`, is not it.

@@ -44,8 +44,9 @@ impl fmt::Debug for FlightRecorder {
 
 impl FlightRecorder {
     /// A recorder that keeps at least what is younger than `min_age`, but not more than `max_bytes`
-    /// in all, which has precedence. It keeps whole generations, of about a second each: the one
-    /// that is being recorded comes on top, and buffers of up to 64 MiB if very much happens.
+    /// in all, which has precedence. It keeps whole generations, of about a second each, and the
+    /// last one however large it is (some 16 MiB, if very much happens); the one that is being
+    /// recorded comes on top, with buffers of up to 64 MiB.
     #[must_use]
     pub fn new(min_age: Duration, max_bytes: usize) -> FlightRecorder {
         FlightRecorder { min_age, max_bytes, running: Mutex::new(None) }
@@ -73,8 +74,8 @@ impl FlightRecorder {
         Ok(())
     }
 
-    /// Writes what is kept as a trace, and returns its length in bytes; goes on recording. A moving
-    /// call.
+    /// Writes what is kept as a trace, up to this call, and returns its length in bytes; goes on
+    /// recording. (In a stopped world: up to the last turn of a generation.) A moving call.
     ///
     /// # Errors
     ///

@@ -11,11 +11,11 @@
 //! | `unwind` | the frames of a goroutine's stack, found by itself |
 //! | `environment` | `GOSCHED_TRACE` |
 //!
-//! Invariants: the tracer never holds what the scheduler waits for, except a stream's lock for a
-//! moment; whoever reads the trace may be as slow as they like. A generation is handed over when it
-//! is complete, so a reader never sees a part of one. If buffers run out, a trace that is written
-//! ends with the last generation that is complete, and says so; one that is kept in memory goes on
-//! with the next generation.
+//! Invariants: what the scheduler waits for (locks of streams, buffers, stacks and modules) the
+//! tracer holds for a moment only, and takes no lock of others meanwhile; whoever reads the trace
+//! may be as slow as they like. A generation is handed over when it is complete, so a reader never
+//! sees a part of one. If buffers run out, a trace that is written ends with the last generation
+//! that is complete, and says so; one that is kept in memory goes on with the next generation.
 
 mod environment;
 mod generation;

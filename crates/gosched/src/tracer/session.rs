@@ -20,13 +20,17 @@ use crate::recorder::{self, BORROWED, NOBODY, OTHERS, ProcRecord, TraceEntry, Tr
 
 /// Whether there is a trace.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// Whether a trace is being recorded, or its last generation written.
+static RUNNING: AtomicBool = AtomicBool::new(false);
+/// Whether this is the child of a fork: it has no tracer, and what the tracer held stays held.
+static FORKED: AtomicBool = AtomicBool::new(false);
 /// The process is about to end by a fatal error: the trace is to be completed at once.
 static LAST_MOMENT: AtomicBool = AtomicBool::new(false);
 /// How long a fatal error waits for that.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the tracer and those who wait for it share.
-pub(super) struct Shared {
+pub(super) struct SharedSession {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -46,10 +50,12 @@ struct State {
 /// What the tracer is to do.
 pub(super) struct Wishes {
     pub(super) stop: bool,
+    /// The process ends by a fatal error.
+    pub(super) at_last_moment: bool,
     pub(super) snapshots: Vec<SyncSender<Vec<u8>>>,
 }
 
-impl Shared {
+impl SharedSession {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -71,15 +77,16 @@ impl Shared {
         let waited = self.changed.wait_timeout_while(self.state(), pause, waits);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         let snapshots = core::mem::take(&mut state.snapshots);
-        Wishes { stop: state.stop || LAST_MOMENT.load(Ordering::Relaxed), snapshots }
+        let at_last_moment = LAST_MOMENT.load(Ordering::Relaxed);
+        Wishes { stop: state.stop || at_last_moment, at_last_moment, snapshots }
     }
 
     /// The tracer ends.
     pub(super) fn end(&self, result: io::Result<()>) {
         let result = result.map_err(|error| (error.kind(), error.to_string()));
         // Before anybody learns of the end: they may begin the next one at once.
-        // ORDERING: Release pairs with the Acquire in `TraceClaim::new` and
-        // `complete_at_last_moment`.
+        RUNNING.store(false, Ordering::Relaxed);
+        // ORDERING: Release pairs with the Acquire in `TraceClaim::new`.
         ACTIVE.store(false, Ordering::Release);
         self.change(|state| {
             state.result = Some(result);
@@ -94,7 +101,8 @@ struct TraceClaim;
 
 impl TraceClaim {
     fn new() -> io::Result<TraceClaim> {
-        // ORDERING: Acquire pairs with the Release in `Shared::end`: the trace before is over.
+        // ORDERING: Acquire pairs with the Release in `SharedSession::end`: the trace before is
+        // over.
         match ACTIVE.swap(true, Ordering::Acquire) {
             false => Ok(TraceClaim),
             true => Err(io::Error::new(
@@ -107,7 +115,7 @@ impl TraceClaim {
 
 impl Drop for TraceClaim {
     fn drop(&mut self) {
-        // ORDERING: as in `Shared::end`.
+        // ORDERING: as in `SharedSession::end`.
         ACTIVE.store(false, Ordering::Release);
     }
 }
@@ -117,7 +125,7 @@ pub(crate) struct PreparedTrace(Option<Session>);
 
 /// A trace that is being recorded.
 #[derive(Clone)]
-pub(crate) struct Session(Arc<Shared>);
+pub(crate) struct Session(Arc<SharedSession>);
 
 impl PreparedTrace {
     /// Makes a thread that will give a trace to `sink`. Changes nothing if it fails.
@@ -142,7 +150,9 @@ impl PreparedTrace {
         if !recorder::prepare() {
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, "no memory for a trace's buffers"));
         }
-        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
+        // Outside the stopped world in which the trace begins: it takes the loader's locks.
+        unwind::pin_modules();
+        let shared = Arc::new(SharedSession { state: Mutex::default(), changed: Condvar::new() });
         thread::spawn(shared.clone(), sink)?;
         // The thread gives it back.
         core::mem::forget(claim);
@@ -157,9 +167,9 @@ impl PreparedTrace {
     pub(crate) fn begin(mut self, scheduler: &dyn Overview, stopper: Option<u64>) -> Session {
         recorder::choose_clock();
         recorder::forget_stacks();
-        unwind::pin_modules();
         recorder::set_unwinder(unwind::unwind);
         note_state(scheduler, stopper);
+        RUNNING.store(true, Ordering::Relaxed);
         recorder::switch_on();
         let session = self.0.take().unwrap_or_else(|| fatal::fatal!("a trace begins twice"));
         session.0.change(|state| state.on = true);
@@ -177,7 +187,7 @@ impl Drop for PreparedTrace {
 
 /// Notes what each M, P and goroutine is and does when recording begins.
 fn note_state(scheduler: &dyn Overview, stopper: Option<u64>) {
-    let before = recorder::last_generation();
+    let before = recorder::generation_before_first();
     let reset = |record: &ProcRecord| {
         record.word.set(TraceEntry::new(TraceStatus::Idle, before, 0));
         record.set_holder(NOBODY);
@@ -206,6 +216,9 @@ impl Session {
     /// # Errors
     /// If it could not be written, or buffers ran out.
     pub(crate) fn stop(&self) -> io::Result<()> {
+        if FORKED.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         self.0.change(|state| state.stop = true);
         let waited = self.0.changed.wait_while(self.0.state(), |state| state.result.is_none());
         match &waited.unwrap_or_else(PoisonError::into_inner).result {
@@ -219,13 +232,17 @@ impl Session {
     /// # Errors
     /// If the trace has ended.
     pub(crate) fn snapshot(&self) -> io::Result<Vec<u8>> {
+        let ended = || io::Error::new(io::ErrorKind::NotFound, "the trace has ended");
+        if FORKED.load(Ordering::Relaxed) {
+            return Err(ended());
+        }
         let (sender, receiver) = sync_channel(1);
         self.0.change(|state| {
             if state.result.is_none() {
                 state.snapshots.push(sender);
             }
         });
-        receiver.recv().map_err(|_| io::Error::new(io::ErrorKind::NotFound, "the trace has ended"))
+        receiver.recv().map_err(|_| ended())
     }
 }
 
@@ -234,13 +251,14 @@ impl Session {
 fn complete_at_last_moment() {
     LAST_MOMENT.store(true, Ordering::Relaxed);
     let begun = Instant::now();
-    // ORDERING: Acquire pairs with the Release in `Shared::end`.
-    while recorder::is_on() && ACTIVE.load(Ordering::Acquire) && begun.elapsed() < PATIENCE {
+    while RUNNING.load(Ordering::Relaxed) && begun.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 /// In the child of a fork there is no tracer.
 pub(crate) fn forked() {
+    FORKED.store(true, Ordering::Relaxed);
+    RUNNING.store(false, Ordering::Relaxed);
     recorder::forked();
 }

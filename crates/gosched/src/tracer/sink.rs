@@ -18,13 +18,13 @@ pub(crate) enum TraceSink {
 pub(crate) struct LastGenerations {
     min_age: Duration,
     max_bytes: usize,
-    kept: VecDeque<Kept>,
+    kept: VecDeque<KeptGeneration>,
     bytes: usize,
     /// Where they are written when something goes wrong, if they are.
     file: Option<PathBuf>,
 }
 
-struct Kept {
+struct KeptGeneration {
     ended: Instant,
     bytes: Vec<u8>,
 }
@@ -111,7 +111,7 @@ impl TraceSink {
 impl LastGenerations {
     fn add(&mut self, generation: &[u8]) {
         self.bytes += generation.len();
-        self.kept.push_back(Kept { ended: Instant::now(), bytes: generation.to_vec() });
+        self.kept.push_back(KeptGeneration { ended: Instant::now(), bytes: generation.to_vec() });
         // What ended before the span of time that is to be kept is not needed.
         while self.kept.len() > 1
             && (self.kept[0].ended.elapsed() > self.min_age || self.bytes > self.max_bytes)

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::generation::OpenGeneration;
-use super::session::Shared;
+use super::session::SharedSession;
 use super::sink::TraceSink;
 use super::unwind;
+use crate::fatal::warn;
 use crate::recorder::{self, FullBuffer};
 use crate::sys::thread;
 
@@ -25,15 +26,16 @@ const LARGE: usize = 16 << 20;
 
 /// What the thread is given.
 struct Given {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSession>,
     sink: TraceSink,
 }
 
 /// Makes the thread.
-pub(super) fn spawn(shared: Arc<Shared>, sink: TraceSink) -> io::Result<()> {
+pub(super) fn spawn(shared: Arc<SharedSession>, sink: TraceSink) -> io::Result<()> {
     let given = Box::into_raw(Box::new(Given { shared, sink }));
     let spawned = thread::spawn(STACK_BYTES, main, given.cast());
     if spawned.is_err() {
+        unwind::unpin_modules();
         // SAFETY: made above, and no thread has it.
         drop(unsafe { Box::from_raw(given) });
     }
@@ -52,14 +54,15 @@ extern "C" fn main(given: *mut c_void) -> *mut c_void {
             if recorder::is_on() {
                 tracer.discard(recorder::switch_off());
             }
-            unwind::unpin_modules();
             // The writer is the user's: what its destructor does comes before the end is told.
             let ended = match catch_unwind(AssertUnwindSafe(|| drop(tracer))) {
                 Ok(()) => ended,
                 Err(_) => Err(io::Error::other("the writer of the trace panicked")),
             };
+            unwind::unpin_modules();
             shared.end(ended);
         } else {
+            unwind::unpin_modules();
             shared.end(Ok(()));
         }
     }
@@ -79,19 +82,19 @@ struct Tracer {
 
 impl Tracer {
     fn new(sink: TraceSink) -> Tracer {
-        let number = recorder::last_generation();
+        let number = recorder::current_generation();
         let generation = OpenGeneration::new(number);
         Tracer { sink, generation, early: Vec::new(), begun: Instant::now(), has_written: false }
     }
 
-    fn run(&mut self, shared: &Shared) -> io::Result<()> {
+    fn run(&mut self, shared: &SharedSession) -> io::Result<()> {
         self.sink.begin()?;
         loop {
             let wishes = shared.pause(PAUSE);
             self.take_full();
             if wishes.stop {
                 self.complete(recorder::switch_off())?;
-                self.write_file_at_end()?;
+                self.write_file_at_end(wishes.at_last_moment)?;
                 return self.sink.end();
             }
             let alarm = recorder::take_alarm();
@@ -104,7 +107,9 @@ impl Tracer {
             if let TraceSink::LastGenerations(ring) = &self.sink {
                 if alarm && ring.has_file() {
                     self.has_written = true;
-                    ring.write_file()?;
+                    if let Err(error) = ring.write_file() {
+                        warn(format_args!("gosched: the flight recorder's file: {error}; going on\n"));
+                    }
                 }
                 for snapshot in wishes.snapshots {
                     // Whoever wanted it may have gone.
@@ -153,11 +158,11 @@ impl Tracer {
         handed_over
     }
 
-    /// At the end a flight recorder's file is written, unless something has gone wrong before: then
-    /// it shows that.
-    fn write_file_at_end(&self) -> io::Result<()> {
+    /// At the end a flight recorder's file is written; if something has gone wrong before, only at
+    /// a fatal error: else it shows that.
+    fn write_file_at_end(&self, fatal: bool) -> io::Result<()> {
         match &self.sink {
-            TraceSink::LastGenerations(ring) if !self.has_written => ring.write_file(),
+            TraceSink::LastGenerations(ring) if fatal || !self.has_written => ring.write_file(),
             _ => Ok(()),
         }
     }

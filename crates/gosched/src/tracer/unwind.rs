@@ -44,8 +44,10 @@ pub(super) fn pin_modules() {
 
 /// Pins modules that were loaded since.
 pub(super) fn pin_new_modules() {
-    let changed = MODULES.lock().as_ref().is_some_and(|pinned| pinned.are_out_of_date());
-    if changed {
+    // The loader's lock comes before ours: under ours goroutines wait, inside the runtime.
+    let now = PinnedModules::changes_so_far();
+    let are_known = MODULES.lock().as_ref().is_none_or(|pinned| pinned.are_of(now));
+    if !are_known {
         let pinned = PinnedModules::new();
         // Those pinned before stay pinned until the new ones are.
         let before = MODULES.lock().replace(Box::new(pinned));
@@ -83,9 +85,13 @@ fn pack(rule: Rule) -> u64 {
         | u64::from(offset as u32) << 32
 }
 
-/// What is known of an address, packed.
+/// How much stack looking up a rule takes at most.
+const LOOK_UP_ROOM: usize = 24 << 10;
+
+/// What is known of an address, packed; what is not known yet is looked up if there is `room` for
+/// that on the stack.
 #[inline]
-fn rule_at(address: usize) -> u64 {
+fn rule_at(address: usize, room: usize) -> u64 {
     let begin = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     for place in (0..TRIES).map(|n| &RULES[(begin as usize + n) % PLACES]) {
         match place.address.load(Ordering::Relaxed) {
@@ -98,14 +104,17 @@ fn rule_at(address: usize) -> u64 {
             _ => {}
         }
     }
-    look_up(address, begin as usize)
+    if room < LOOK_UP_ROOM { pack(Rule::None) } else { look_up(address, begin as usize) }
 }
 
 #[cold]
 fn look_up(address: usize, begin: usize) -> u64 {
     let mut modules = MODULES.lock();
-    let Some(modules) = &mut *modules else { return pack(Rule::None) };
-    let rule = pack(modules.rule_at(address));
+    // In no module that is known: perhaps it will be.
+    let Some(rule) = modules.as_mut().and_then(|modules| modules.rule_at(address)) else {
+        return pack(Rule::None);
+    };
+    let rule = pack(rule);
     // Under the lock, so one of several who look the same address up writes it.
     for place in (0..TRIES).map(|n| &RULES[(begin + n) % PLACES]) {
         match place.address.load(Ordering::Relaxed) {
@@ -131,11 +140,12 @@ pub(super) fn unwind(limits: Range<usize>, frames: &mut [usize]) -> usize {
     if !limits.contains(&sp) {
         return 0;
     }
+    let room = sp - limits.start;
     let mut found = 0;
     for frame in frames.iter_mut() {
         *frame = address;
         found += 1;
-        let rule = rule_at(address);
+        let rule = rule_at(address, room);
         if rule & 1 == 0 {
             break;
         }
