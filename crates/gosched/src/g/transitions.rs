@@ -40,7 +40,7 @@ impl G {
     /// The goroutine begins, and is to be queued. Called by whoever filled the header, or runs the
     /// timer that starts it.
     #[doc(alias = "newproc")]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn create(&self) {
         let before = self.status.get();
         debug_assert!(matches!(before, Status::Idle | Status::Dead), "{before:?}");
@@ -51,7 +51,7 @@ impl G {
     }
 
     /// It runs on `m` from here on. Called by that M's worker, which took it from a queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn execute(&self, m: &'static M) {
         self.change(Status::Runnable, Status::Running, "execute");
         self.set_m(Some(m));
@@ -63,7 +63,7 @@ impl G {
     /// It is about to wait: from here on a `ready` may come, and leaves a mark. Called by the
     /// goroutine.
     #[doc(alias = "gopark")]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn park(&self) {
         self.change(Status::Running, Status::Parking, "park");
         if recorder::is_on() {
@@ -106,7 +106,7 @@ impl G {
 
     /// It begins an announced blocking call. Called by the goroutine.
     #[doc(alias = "entersyscall")]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_syscall(&self) {
         self.change(Status::Running, Status::Blocking, "entersyscall");
         if recorder::is_on() {
@@ -123,7 +123,7 @@ impl G {
 
     /// It has ended. Called by the goroutine.
     #[doc(alias = "gdestroy")]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn destroy(&self) {
         self.change(Status::Running, Status::Dead, "goexit");
         self.set_m(None);

@@ -154,7 +154,7 @@ impl Worker {
 
     /// Tries to get back the P that this M had before its blocking call, and that `m.p` still
     /// names. Returns whether it did.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reacquire_p(&mut self) -> bool {
         if recorder::is_on() {
             return self.reacquire_recorded_p();

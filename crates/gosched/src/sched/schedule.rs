@@ -121,7 +121,7 @@ impl OwnM {
 }
 
 /// Makes a runnable G with a stack the running one.
-#[inline]
+#[inline(always)]
 fn execute(m: &mut OwnM, p: &mut OwnedP, g: &'static G, slice: Slice) {
     g.execute(m.shared());
     m.set_cur_g(Some(g));
