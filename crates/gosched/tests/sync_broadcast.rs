@@ -280,3 +280,35 @@ fn clones_are_the_users_code() {
         }
     });
 }
+
+/// While another receiver clones the value, there is none for `try_recv`: it does not wait. (Seen
+/// to fail with `lock` in place of `try_lock`: the test hangs.)
+#[gosched::test]
+fn try_recv_does_not_wait_for_a_clone() {
+    struct Gated {
+        begun: gosched::chan::Sender<()>,
+        end: gosched::chan::Receiver<()>,
+    }
+    impl Clone for Gated {
+        fn clone(&self) -> Gated {
+            self.begun.send(()).unwrap();
+            self.end.recv().unwrap();
+            Gated { begun: self.begun.clone(), end: self.end.clone() }
+        }
+    }
+    let (s, mut first) = channel(4);
+    let mut second = s.subscribe();
+    let ((begun, clones), (opened, end)) = (bounded(0), bounded(0));
+    assert!(s.send(Gated { begun, end }).is_ok());
+    let other = go(move || assert!(first.recv().is_ok()));
+    clones.recv().unwrap();
+    assert!(matches!(second.try_recv(), Err(TryRecvError::Empty)));
+    opened.send(()).unwrap();
+    other.join().unwrap();
+    let opener = go(move || {
+        clones.recv().unwrap();
+        opened.send(()).unwrap();
+    });
+    assert!(second.try_recv().is_ok());
+    opener.join().unwrap();
+}

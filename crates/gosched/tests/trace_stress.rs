@@ -168,7 +168,7 @@ fn begins_and_ends_anywhere(test: &'static str, procs: &str) {
     child(test, || {
         gosched::run(|| {
             let mix = Mix::start(1_000);
-            for n in 0..how_many(12) {
+            for n in 0..how_many(8) {
                 let memory = Memory::default();
                 let trace = gosched::trace::start_to(memory.clone()).unwrap();
                 time::sleep(Duration::from_micros(u64::from(n % 7) * 1_500)).unwrap();

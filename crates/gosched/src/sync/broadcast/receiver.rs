@@ -3,10 +3,10 @@
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::time::Duration;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, TryLockError};
 
 use super::error::{RecvError, TryRecvError};
-use super::history::{History, Shared};
+use super::history::History;
 use crate::chan;
 use crate::chan::change::closed_signal;
 use crate::clock::when_after;
@@ -172,12 +172,12 @@ impl<T: Clone> Receiver<T> {
         self.recv_within(Limit::of_context(None)).ok_or_else(context::why_ended)
     }
 
-    /// Receives the next value if there is one. Moves only if it has to wait while another receiver
-    /// clones the same value.
+    /// Receives the next value if there is one. Never waits, and never moves the calling goroutine.
     ///
     /// # Errors
     ///
-    /// [`Empty`](TryRecvError::Empty) if there is none, or as for [`recv`](Receiver::recv).
+    /// [`Empty`](TryRecvError::Empty) if there is none, or if another receiver clones this very
+    /// value now; else as for [`recv`](Receiver::recv).
     ///
     /// ```
     /// use gosched::sync::broadcast::{TryRecvError, channel};
@@ -189,7 +189,11 @@ impl<T: Clone> Receiver<T> {
     /// ```
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         match self.history.find(&mut self.next) {
-            Some(Ok(value)) => Ok(self.take(&value)),
+            Some(Ok(value)) => match value.try_lock() {
+                Ok(value) => Ok(self.take(&value)),
+                Err(TryLockError::Poisoned(value)) => Ok(self.take(&value.into_inner())),
+                Err(TryLockError::WouldBlock) => Err(TryRecvError::Empty),
+            },
             Some(Err(error)) => Err(error.into()),
             None => Err(TryRecvError::Empty),
         }
@@ -201,7 +205,9 @@ impl<T: Clone> Receiver<T> {
                 Ok(found) => {
                     // Receiving is a moving call whether it has to wait or not.
                     checkpoint();
-                    return Some(found.map(|value| self.take(&value)));
+                    return Some(
+                        found.map(|value| self.take(&value.lock().unwrap_or_else(PoisonError::into_inner))),
+                    );
                 }
                 Err(signal) if signal.await_close(WaitReason::ChanReceive, limit) => {}
                 Err(_) => return None,
@@ -210,8 +216,8 @@ impl<T: Clone> Receiver<T> {
     }
 
     /// Clones the value at its position, and passes that. If the clone panics, the value stays.
-    fn take(&mut self, value: &Shared<T>) -> T {
-        let clone = value.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    fn take(&mut self, value: &T) -> T {
+        let clone = value.clone();
         self.history.pass(&mut self.next);
         clone
     }
