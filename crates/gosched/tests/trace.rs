@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{child, compute_for};
 use gosched::sync::{Mutex, MutexGuard, PoisonError};
@@ -330,6 +330,7 @@ fn a_flight_recorder_writes_what_it_keeps() {
     assert!(recorder.write_to(io::sink()).is_err());
     recorder.start().unwrap();
     for n in 0..5 {
+        let begun = Instant::now();
         trace::log("turn", &n.to_string());
         go(|| time::sleep(Duration::from_millis(300)).unwrap()).join().unwrap();
         let mut kept = Vec::new();
@@ -337,7 +338,9 @@ fn a_flight_recorder_writes_what_it_keeps() {
         assert!(read(&kept).unwrap() > 0);
         // The turns before are too old.
         let logs = count(&kept, EventType::UserLog);
-        assert!((1..=2).contains(&logs), "{logs} logs in turn {n}");
+        assert!(logs <= 2, "{logs} logs in turn {n}");
+        // On a busy machine a generation may have ended by itself meanwhile, and be too old, too.
+        assert!(logs > 0 || begun.elapsed() > Duration::from_millis(800), "no log in turn {n}");
     }
     recorder.stop();
     assert!(recorder.write_to(io::sink()).is_err());
@@ -399,7 +402,7 @@ fn a_panic_writes_the_flight_recorder() {
         gosched::run(|| {
             assert!(fs::metadata(&path).is_err());
             assert!(go(|| panic!("expected")).join().is_err());
-            let begun = std::time::Instant::now();
+            let begun = Instant::now();
             while fs::metadata(&path).map_or(0, |file| file.len()) < 100 {
                 assert!(begun.elapsed() < Duration::from_secs(30), "no file was written");
                 time::sleep(Duration::from_millis(5)).unwrap();

@@ -73,6 +73,20 @@ fn below<'a>(file: &'a str, source: &str) -> Option<&'a str> {
     (start == 0 || file[..start].ends_with('/')).then(|| &file[start + directory.len()..])
 }
 
+/// `<app::pool::Pool<u8>>::get`, as Rust's newer mangling has methods, without the brackets around
+/// the type; `None` for everything else.
+fn inherent(function: &str) -> Option<String> {
+    let inside = function.strip_prefix('<').filter(|inside| inside.starts_with(char::is_alphabetic))?;
+    let mut depth = 1;
+    let end = inside.find(|c| {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        depth == 0
+    })?;
+    let (path, rest) = (&inside[..end], &inside[end + 1..]);
+    let is_type = !path.contains(" as ") && !path.starts_with("dyn ") && rest.starts_with("::");
+    is_type.then(|| format!("{path}{rest}"))
+}
+
 /// Whether this is what the compiler makes to call a function or closure as a trait's method:
 /// `<app::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once`. With Rust's newer
 /// mangling such names begin with the path of what is called.
@@ -100,6 +114,8 @@ pub(super) fn kind_of(function: &str) -> CodeOwner {
 /// `gosched::thread::current::park` is known to users as `gosched::thread::park`: of our paths,
 /// modules within modules are left out.
 pub(super) fn public(function: &str) -> String {
+    let inherent = inherent(function);
+    let function = inherent.as_deref().unwrap_or(function);
     let Some(path) = function.strip_prefix("gosched::") else { return function.to_owned() };
     let end = path.find(['<', '{', '(']).unwrap_or(path.len());
     let (path, rest) = path.split_at(path[..end].trim_end_matches("::").len());
@@ -124,6 +140,10 @@ mod tests {
             ("gosched::sync::lock::mutex::Mutex<T>::lock", "gosched::sync::Mutex<T>::lock"),
             ("gosched::thread::scope::scope::{{closure}}", "gosched::thread::scope::{{closure}}"),
             ("gosched::runtime::blocking", "gosched::runtime::blocking"),
+            ("<gosched::thread::join::JoinHandle<()>>::join", "gosched::thread::JoinHandle<()>::join"),
+            ("<app::pool::Pool<u8>>::get::{closure#0}", "app::pool::Pool<u8>::get::{closure#0}"),
+            ("<app::Thing as core::clone::Clone>::clone", "<app::Thing as core::clone::Clone>::clone"),
+            ("<dyn app::Job>::run", "<dyn app::Job>::run"),
             ("gosched::run", "gosched::run"),
             ("gosched::sched::park::wait", "gosched::sched::park::wait"),
             ("app::thread::current::park", "app::thread::current::park"),
@@ -136,6 +156,8 @@ mod tests {
     fn it_is_known_whose_code_it_is() {
         assert_eq!(kind_of("gosched::run"), CodeOwner::Ours);
         assert_eq!(kind_of("<gosched::g::waiter::Waiter as core::ops::drop::Drop>::drop"), CodeOwner::Ours);
+        let shim = "<app::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once";
+        assert_eq!(kind_of(shim), CodeOwner::Std);
         assert_eq!(kind_of("gosched_tools::f"), CodeOwner::Other);
         assert_eq!(kind_of("<&mut dyn core::fmt::Write>::write_str"), CodeOwner::Std);
         assert_eq!(kind_of("pthread_mutex_lock"), CodeOwner::Std);
