@@ -404,6 +404,9 @@ fn monitor_ticks() -> u64 {
 /// millisecond. When one of them then blocks its thread, the others still run meanwhile.
 #[test]
 fn the_monitor_leaves_a_good_program_alone() {
+    if !shows("pace") {
+        return;
+    }
     for procs in [1, 2] {
         child("the_monitor_leaves_a_good_program_alone", || gosched::run(good_then_bad))
             .procs(procs)
