@@ -3,6 +3,10 @@
 //!
 //! What reads them here gives the same verdict as Go's own parser (`gosched-traceformat`). Every
 //! trace is also read generation by generation: each can be read without those before it.
+//!
+//! Seen to fail, while recording was built: with the number of a goroutine lost when it was revived,
+//! with a P that was made since recording began, and with the theft of a P in an earlier generation
+//! than the call from which it was taken.
 
 mod common;
 mod traces;

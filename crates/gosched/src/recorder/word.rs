@@ -135,7 +135,7 @@ impl ProcRecord {
 
 #[cfg(test)]
 mod tests {
-    //! Seen to fail: with `<` turned round in `is_since`, and with numbers that begin a bit lower.
+    //! Seen to fail: with `<` turned round in `is_since`.
     use super::*;
 
     /// What is put in comes out, also when generations have wrapped around.

@@ -96,7 +96,7 @@ fn with_process_id(mut name: &[u8], process: u32) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    //! Seen to fail: with `%p` replaced once only, and with minutes taken for milliseconds.
+    //! Seen to fail: with `%p` replaced once only.
     use super::*;
 
     /// Names, ages, and what is neither.

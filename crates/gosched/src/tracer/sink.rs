@@ -144,7 +144,7 @@ impl LastGenerations {
 
 #[cfg(test)]
 mod tests {
-    //! Seen to fail: without the limit of bytes, and with all generations dropped that are old.
+    //! Seen to fail: without the limit of bytes.
     use super::*;
 
     fn ring(min_age: Duration, max_bytes: usize) -> LastGenerations {

@@ -181,7 +181,7 @@ pub(super) fn unwind(limits: Range<usize>, frames: &mut [usize]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    //! Seen to fail: with `bp` not restored, and with offsets read as unsigned.
+    //! Seen to fail: without the offset of `bp` in the word.
     use super::*;
 
     /// What is packed says what the rule said.
